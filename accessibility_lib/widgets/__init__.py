@@ -1,0 +1,1 @@
+"""Interactive explorers: one folder each, with a Python face, one ES module and its style."""
