@@ -1,0 +1,38 @@
+# The companion book: `make help` lists what there is to run.
+PYTHON ?= python3
+PROFILE ?= book
+BIN := .venv/bin
+export JUPYTER_PREFER_ENV_PATH := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help book lab test test-gemma clean
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+book: .venv/installed ## install, get the model, run every notebook, build _build/html
+	$(BIN)/python -m tools.build_book --profile $(PROFILE)
+
+lab: .venv/installed ## JupyterLab on the notebooks
+	$(BIN)/jupyter lab --notebook-dir=notebooks
+
+test: book ## everything: style, types, library, notebooks, finished site, JupyterLab
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m tools.chromium
+	$(BIN)/pytest -m "not gemma"
+	$(BIN)/pytest -q --nbval-lax notebooks
+
+test-gemma: .venv/installed ## the tests on Gemma-3-270M (accepts its terms of use)
+	$(BIN)/pytest -m gemma
+
+clean: ## remove what `make book` made; .venv and the model cache stay
+	rm -rf _build
+
+.venv/installed: requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 13) else f"Python 3.11 to 3.13 is needed and {sys.executable} is {v[0]}.{v[1]}: make PYTHON=/path/to/python3.12")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e .
+	touch $@

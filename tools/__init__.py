@@ -1,0 +1,1 @@
+"""What the maintainer runs: build the book, find a browser, look at the finished site."""

@@ -1,0 +1,170 @@
+"""Run notebooks with papermill, each only when something it depends on changed.
+
+A notebook's key is the hash of its own bytes, the profile, requirements.txt, the Python version,
+the files of `results/` and every module of the package it reaches through imports (with the data
+of that module's folder).  The executed copy and its key lie in `_build/executed`; a run that fails
+leaves the half-run notebook in `_build/failed`.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import nbformat
+from tqdm.auto import tqdm
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "_build"
+EXECUTED = BUILD / "executed"
+FAILED = BUILD / "failed"
+PACKAGE = "accessibility_lib"
+
+# Data a module reads from outside its own folder.
+READS = {"models": ("micro_models",)}
+
+
+def digest(files: Iterable[Path], base: Path, *words: str) -> str:
+    """SHA-256 over words, the files' paths relative to ``base`` and their bytes."""
+    total = hashlib.sha256("\0".join(words).encode())
+    for file in files:
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        total.update(f"\0{file.relative_to(base).as_posix()}\0{content}".encode())
+    return total.hexdigest()
+
+
+def _imports(source: str) -> Iterator[str]:
+    """Dotted names under the package that Python source imports, anywhere in it."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] == PACKAGE)
+
+
+def _files_of(name: str) -> list[Path]:
+    """Source and data files behind a dotted name: a module, or a package with all it holds."""
+    path = ROOT.joinpath(*name.split("."))
+    if name == PACKAGE:
+        return [path / "__init__.py"]
+    if path.with_suffix(".py").exists():
+        found = [path.with_suffix(".py")]
+    elif path.is_dir():
+        found = [file for file in path.rglob("*") if file.is_file()]
+    else:
+        return []  # a name inside a module, not a module
+    for folder in READS.get(name.removeprefix(f"{PACKAGE}."), ()):
+        found += [file for file in (ROOT / PACKAGE / folder).rglob("*") if file.is_file()]
+    return [file for file in found if "__pycache__" not in file.parts]
+
+
+def _code(notebook: Path) -> str:
+    """The code cells of a notebook as one Python source, without IPython's own lines."""
+    cells = nbformat.read(notebook, as_version=4).cells
+    lines = "\n".join(cell.source for cell in cells if cell.cell_type == "code").split("\n")
+    return "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
+
+
+def dependencies(notebook: Path) -> list[Path]:
+    """Every file of the package that a notebook reaches through imports, sorted."""
+    files: set[Path] = set()
+    seen: set[str] = set()
+    todo = [*_imports(_code(notebook))]
+    while todo:
+        name = todo.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        if "." in name:  # a package's own __init__ runs too
+            todo.append(name.rpartition(".")[0])
+        for file in _files_of(name):
+            if file not in files:
+                files.add(file)
+                if file.suffix == ".py":
+                    todo.extend(_imports(file.read_text("utf-8")))
+    return sorted(files)
+
+
+def key(notebook: Path, profile: str) -> str:
+    """What an executed notebook depends on, as one hash."""
+    results = sorted(file for file in (ROOT / "results").rglob("*") if file.is_file())
+    files = [notebook, ROOT / "requirements.txt", *results, *dependencies(notebook)]
+    return digest(files, ROOT, profile, platform.python_version(), sys.platform)
+
+
+def normalise(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Drop what differs from run to run (times, random ids, views that need a kernel), in place."""
+    notebook.metadata.pop("papermill", None)
+    notebook.metadata.pop("widgets", None)
+    for cell in notebook.cells:
+        cell.metadata.pop("papermill", None)
+        cell.metadata.pop("execution", None)
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell.id = "injected-parameters"
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+    return notebook
+
+
+def execute(notebook: Path, output: Path, profile: str, *, progress: bool = False) -> None:
+    """Run one notebook from the repository root into ``output``.
+
+    Raises
+    ------
+    papermill.PapermillExecutionError
+        If a cell fails; ``output`` then holds the half-run notebook.
+    """
+    import papermill
+
+    output.parent.mkdir(parents=True, exist_ok=True)
+    papermill.execute_notebook(
+        notebook,
+        output,
+        parameters={"profile": profile},
+        progress_bar=progress,
+        cwd=ROOT,
+        store_widget_state=False,
+        log_output=False,
+    )
+    nbformat.write(normalise(nbformat.read(output, as_version=4)), output)
+
+
+def run_notebooks(notebooks: list[Path], profile: str, *, force: bool = False) -> None:
+    """Run those whose key changed; on a failing cell print it and exit with status 1."""
+    import papermill
+
+    terminal = sys.stderr.isatty()
+    failures = []
+    for notebook in (bar := tqdm(notebooks, desc="notebooks", unit="", disable=not terminal)):
+        bar.set_postfix_str(notebook.stem)
+        done, stamp = EXECUTED / notebook.name, EXECUTED / f"{notebook.stem}.json"
+        wanted = key(notebook, profile)
+        kept = json.loads(stamp.read_text("utf-8")) if stamp.exists() and done.exists() else {}
+        if kept.get("key") == wanted and not force:
+            continue
+        half_run = FAILED / notebook.name
+        start = time.monotonic()
+        try:
+            execute(notebook, half_run, profile, progress=terminal)
+        except papermill.PapermillExecutionError as error:
+            failures.append(f"{notebook.name}, cell {error.cell_index}:\n{error}")
+            continue
+        seconds = round(time.monotonic() - start, 1)
+        EXECUTED.mkdir(parents=True, exist_ok=True)
+        shutil.move(half_run, done)
+        stamp.write_text(json.dumps({"key": wanted, "seconds": seconds}), "utf-8")
+        if not terminal:
+            print(f"ran {notebook.name} in {seconds} s", flush=True)
+    if failures:
+        print("\n\n".join(failures), file=sys.stderr)
+        sys.exit(f"{len(failures)} notebook(s) failed; as far as they ran: {FAILED}")
