@@ -2,8 +2,8 @@
 
 import nbformat
 import pytest
+from papermill.inspection import inspect_notebook
 
-from accessibility_lib import __file__ as package_file
 from tools.notebooks import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -26,13 +26,6 @@ def test_notebook_keeps_the_rules(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_papermill_explains_each_parameter(path):
-    from papermill.inspection import display_notebook_help  # noqa: F401
-    from papermill.inspection import inspect_notebook
-
     parameters = inspect_notebook(str(path))
     assert "profile" in parameters
     assert all(item["help"] for item in parameters.values()), parameters
-
-
-def test_package_is_the_checkout():
-    assert ROOT in __import__("pathlib").Path(package_file).resolve().parents
