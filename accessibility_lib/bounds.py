@@ -123,3 +123,193 @@ def storage_slope(d: int, bits: float, vocab: int) -> float:
     """
     width = at_least("d", d, 1)
     return width * positive("bits", bits) * math.log(2) / math.log(vocabulary(vocab))
+
+
+def slope_from_cells(log_packing: float, mean_log_volume: float) -> float:
+    """C when cells have unequal volumes: ln P / -E ln D, in tokens per memory vector.
+
+    D is the volume share of a token drawn uniformly, and the shares of the n positions are taken to
+    be independent.  The shares sum to at most 1, so -E ln D >= ln|V|: unequal cells only lower C,
+    and equal ones give Corollary 4.6 back.
+
+    >>> slope_from_cells(30.0, mean_log_volume=-3.0)
+    10.0
+    """
+    return _log_packing(log_packing) / positive(
+        "-mean_log_volume", -mean_log_volume, "give E ln D, the mean of ln of shares below 1"
+    )
+
+
+def log10_log_count_any_length(
+    d: int, r: float, eps_w: float, q: float = 1.0, factor: int = 2
+) -> float:
+    """log10 of ln N, N the sequences that prompts of *any* length can name (Theorem 4.9).
+
+    ln N <= (1 + 2r/eps_w)^d ln(e + e (2r)^q / eps_w^q), with ``eps_w`` the precision in the
+    Wasserstein distance of order ``q`` >= 1; the paper writes eps for it as for the other.
+    ``factor`` 4 puts 4r for 2r, as Corollary 4.10 prints it.  ln N itself overflows for real d.
+
+    >>> round(log10_log_count_any_length(d=768, r=63.62, eps_w=2**-10), 1)
+    3929.4
+    """
+    log_x = _log_quotient(r, eps_w, factor)
+    order = positive("q", q, "give the order of the Wasserstein distance, 1 or more")
+    if order < 1:
+        raise AccessibilityError(f"q = {q}, but a Wasserstein distance has an order of at least 1.")
+    nats = at_least("d", d, 1) * np.logaddexp(0.0, log_x)
+    return float(nats + math.log1p(np.logaddexp(0.0, order * log_x))) / math.log(10)
+
+
+def _log_quotient(r: float, eps_w: float, factor: int) -> float:
+    if factor not in (2, 4):
+        raise AccessibilityError(f"factor = {factor!r}; 2 (Theorem 4.9) or 4 (Corollary 4.10).")
+    return math.log(factor) + math.log(positive("r", r)) - math.log(positive("eps_w", eps_w))
+
+
+def log10_threshold_any_length(
+    d: int, r: float, eps_w: float, vocab: int, q: float = 1.0, factor: int = 2
+) -> float:
+    """log10 of the length, in tokens, beyond which the accessible share falls for every prompt.
+
+    Corollary 4.10: ln N of Theorem 4.9 over ln|V|.
+
+    >>> round(log10_threshold_any_length(d=768, r=63.62, eps_w=2**-10, vocab=50304), 1)
+    3928.3
+    """
+    return log10_log_count_any_length(d, r, eps_w, q, factor) - math.log10(
+        math.log(vocabulary(vocab))
+    )
+
+
+def wasserstein_eps_for_length(
+    n: float, d: int, r: float, vocab: int, q: float = 1.0, factor: int = 2
+) -> float:
+    """The eps_w at which Corollary 4.10 gives a threshold of ``n`` tokens.
+
+    >>> eps_w = wasserstein_eps_for_length(200, d=768, r=63.62, vocab=50304)
+    >>> round(10 ** log10_threshold_any_length(768, 63.62, eps_w, 50304), 6)
+    200.0
+    """
+    from scipy.optimize import brentq  # not at the top: slower to import than the explorer needs
+
+    want = math.log10(positive("n", n))
+    least = -math.log10(math.log(vocabulary(vocab)))  # ln N is never below 1
+    if want <= least:
+        raise AccessibilityError(
+            f"n = {n} is not above 1/ln|V| = {10**least:.3g}, the least threshold; ask for more."
+        )
+    log_r = math.log(positive("r", r))
+
+    def excess(log_x: float) -> float:
+        eps_w = math.exp(min(max(math.log(factor) + log_r - log_x, -700.0), 700.0))
+        return log10_threshold_any_length(d, r, eps_w, vocab, q, factor) - want
+
+    ends = math.log(2) + log_r - 690.0, math.log(2) + log_r + 690.0
+    if excess(ends[0]) > 0 or excess(ends[1]) < 0:
+        raise AccessibilityError(f"no eps_w that fits a float gives n = {n}; change n or r.")
+    log_x = brentq(excess, *ends, xtol=1e-14, rtol=1e-14)
+    return math.exp(math.log(factor) + log_r - log_x)
+
+
+def radius_for_slope(slope: float, d: int, vocab: int, eps: float) -> float:
+    """The r of an l-infinity ball whose C is ``slope``: eps/2 (|V|^(C/d) - 1), from Corollary 4.6.
+
+    For a length n reached with m vectors, the slope is n/m.
+
+    >>> round(radius_for_slope(14.3 * 137.8, d=2048, vocab=128256, eps=2**-10), 1)
+    40.1
+    """
+    return _exp("r", math.log(positive("eps", eps) / 2) + _log_cells(slope, d, vocab))
+
+
+def eps_for_slope(slope: float, d: int, vocab: int, r: float) -> float:
+    """The eps at which an l-infinity ball of radius r has C = ``slope``: 2r / (|V|^(C/d) - 1).
+
+    >>> from accessibility_lib.supports import Ball
+    >>> C = slope(Ball(768, 63.62).log_packing(2**-10), 50304)
+    >>> round(1 / eps_for_slope(C, 768, 50304, 63.62), 6)
+    1024.0
+    """
+    return _exp("eps", math.log(2) + math.log(positive("r", r)) - _log_cells(slope, d, vocab))
+
+
+def _log_cells(slope: float, d: int, vocab: int) -> float:
+    """ln(|V|^(C/d) - 1) = ln(2r/eps)."""
+    y = positive("slope", slope) * math.log(vocabulary(vocab)) / at_least("d", d, 1)
+    return y + math.log(-math.expm1(-y))
+
+
+def _exp(name: str, log: float) -> float:
+    if not -700 < log < 700:
+        raise AccessibilityError(f"{name} = exp({log:.4g}) does not fit a float; change the slope.")
+    return math.exp(log)
+
+
+def prompt_tuning_threshold(
+    prompt_length: int, pair_length: int, r: float, eps: float, lipschitz: float
+) -> float:
+    """k*, the number of pairs beyond which a tuned prompt cannot memorise most sets of pairs.
+
+    (m_p/m) ln(1 + 2rL/eps) / ln(r/(3 eps)): the predecessor, arXiv 2509.00421.  The prompt has
+    ``prompt_length`` vectors, each pair ``pair_length``, and the model is ``lipschitz``-continuous.
+
+    >>> round(prompt_tuning_threshold(10, 5, r=1.0, eps=0.01, lipschitz=1.0), 3)
+    3.025
+    """
+    scale = math.log(_packable(r, eps))
+    reach = math.log1p(2 * r / eps * positive("lipschitz", lipschitz))
+    return (
+        at_least("prompt_length", prompt_length, 1)
+        / at_least("pair_length", pair_length, 1)
+        * (reach / scale)
+    )
+
+
+def _packable(r: float, eps: float) -> float:
+    ratio = positive("r", r) / (3 * positive("eps", eps))
+    if ratio <= 1:
+        raise AccessibilityError(
+            f"r / (3 eps) = {ratio:g} is not above 1, so the bound says nothing; take eps < r/3."
+        )
+    return ratio
+
+
+def log_prompt_tuning_fraction(
+    k: ArrayLike,
+    d: int,
+    prompt_length: int,
+    pair_length: int,
+    r: float,
+    eps: float,
+    lipschitz: float,
+) -> float | np.ndarray:
+    """ln of the largest share of sets of ``k`` pairs that one tuned prompt can memorise.
+
+    (1 + 2rL/eps)^(d m_p) / (r/(3 eps))^(d m k), capped at 1: the predecessor, arXiv 2509.00421.
+    ``k`` may be an array.
+
+    >>> round(log_prompt_tuning_fraction(4, 2, 10, 5, r=1.0, eps=0.01, lipschitz=1.0), 1)
+    -34.2
+    """
+    star = prompt_tuning_threshold(prompt_length, pair_length, r, eps, lipschitz)
+    per_pair = at_least("d", d, 1) * pair_length * math.log(_packable(r, eps))
+    return _plain(np.minimum(0.0, per_pair * (star - _lengths(k))))
+
+
+def log10_mean_field_exponent(
+    k: float, d: int, eps: float, corrected: bool, c: float = 1.0
+) -> float:
+    """log10 of x in the predecessor's mean-field rate O(exp(-x)) for ``k`` pairs, at radius 1.
+
+    Published: x = k 3^d / eps^d.  Its argument packs balls of radius 3 eps, and that supports
+    x = c k / (3 eps)^d, with a constant ``c`` it does not give.  The two differ by 9^d / c.
+
+    >>> round(log10_mean_field_exponent(1, 2, 0.1, corrected=False), 3)
+    2.954
+    >>> round(log10_mean_field_exponent(1, 2, 0.1, corrected=True), 3)
+    1.046
+    """
+    pairs, width = math.log10(positive("k", k)), at_least("d", d, 1)
+    if corrected:
+        return math.log10(positive("c", c)) + pairs - width * math.log10(3 * positive("eps", eps))
+    return pairs + width * math.log10(3 / positive("eps", eps))

@@ -69,3 +69,80 @@ def test_bad_lengths_and_counts_are_named():
         bounds.log_accessible_fraction(1.0, 8, 1, [2, -1])
     with pytest.raises(AccessibilityError, match="log_packing = nan"):
         bounds.slope(float("nan"), 8)
+
+
+def test_the_inverse_problems_undo_the_slope():
+    for d, vocab, r, eps in ((768, 50304, 63.62, 2**-10), (1, 2, 1e-5, 3.0), (8192, 10**6, 1e6, 1)):
+        slope = bounds.slope(Ball(d, r).log_packing(eps), vocab)
+        assert bounds.radius_for_slope(slope, d, vocab, eps) == pytest.approx(r, rel=1e-9)
+        assert bounds.eps_for_slope(slope, d, vocab, r) == pytest.approx(eps, rel=1e-9)
+    with pytest.raises(AccessibilityError, match="does not fit a float"):
+        bounds.radius_for_slope(1e6, 2, 50304, 1.0)
+
+
+@pytest.mark.parametrize("factor", [2, 4])
+@pytest.mark.parametrize("q", [1.0, 2.0, 7.5])
+def test_theorem_4_9_against_direct_evaluation_where_it_fits(factor, q):
+    r, eps_w, d, vocab = 1.5, 0.2, 7, 100
+    x = factor * r / eps_w
+    log_count = (1 + x) ** d * math.log(math.e + math.e * x**q)
+    got = bounds.log10_log_count_any_length(d, r, eps_w, q, factor)
+    assert got == pytest.approx(math.log10(log_count), rel=1e-13)
+    n = log_count / math.log(vocab)
+    threshold = bounds.log10_threshold_any_length(d, r, eps_w, vocab, q, factor)
+    assert threshold == pytest.approx(math.log10(n), rel=1e-13)
+    back = bounds.wasserstein_eps_for_length(n, d, r, vocab, q, factor)
+    assert back == pytest.approx(eps_w, rel=1e-9)
+
+
+def test_corollary_4_10_is_finite_on_real_widths_and_has_an_eps_for_200_tokens():
+    for d in (768, 16384, 10**6):
+        for r in (1e-3, 63.62, 1e6):
+            for factor in (2, 4):
+                log10_n = bounds.log10_threshold_any_length(d, r, 2**-10, 50304, factor=factor)
+                assert math.isfinite(log10_n)
+                eps_w = bounds.wasserstein_eps_for_length(200, d, r, 50304, factor=factor)
+                again = bounds.log10_threshold_any_length(d, r, eps_w, 50304, factor=factor)
+                assert again == pytest.approx(math.log10(200), abs=1e-9)
+    assert bounds.log10_threshold_any_length(768, 63.62, 2**-10, 50304) > 3900
+
+
+def test_no_wasserstein_precision_gives_less_than_the_least_threshold():
+    with pytest.raises(AccessibilityError, match="least threshold"):
+        bounds.wasserstein_eps_for_length(0.01, 8, 1.0, 100)
+    with pytest.raises(AccessibilityError, match="factor = 3"):
+        bounds.log10_log_count_any_length(8, 1.0, 0.1, factor=3)
+    with pytest.raises(AccessibilityError, match=r"q = 0.5"):
+        bounds.log10_log_count_any_length(8, 1.0, 0.1, q=0.5)
+
+
+def test_prompt_tuning_against_direct_evaluation():
+    d, m_p, m, r, eps, lipschitz = 2, 3, 2, 1.0, 0.1, 1.5
+    for k in (1, 2, 3, 4):
+        want = (1 + 2 * r * lipschitz / eps) ** (d * m_p) / (r / (3 * eps)) ** (d * m * k)
+        got = bounds.log_prompt_tuning_fraction(k, d, m_p, m, r, eps, lipschitz)
+        assert math.exp(got) == pytest.approx(min(1.0, want), rel=1e-12)
+    star = bounds.prompt_tuning_threshold(m_p, m, r, eps, lipschitz)
+    logs = bounds.log_prompt_tuning_fraction([star, star + 1], d, m_p, m, r, eps, lipschitz)
+    assert logs == pytest.approx([0, -d * m * math.log(r / (3 * eps))], abs=1e-9)
+    with pytest.raises(AccessibilityError, match="says nothing"):
+        bounds.prompt_tuning_threshold(m_p, m, 1.0, 0.4, lipschitz)
+
+
+def test_the_two_mean_field_rates_differ_by_nine_to_the_d():
+    for d in (1, 768):
+        published = bounds.log10_mean_field_exponent(5, d, 0.01, corrected=False)
+        corrected = bounds.log10_mean_field_exponent(5, d, 0.01, corrected=True, c=0.5)
+        assert published - corrected == pytest.approx(d * math.log10(9) - math.log10(0.5))
+
+
+def test_unequal_cells_only_lower_the_slope():
+    shares = np.array([0.7, 0.2, 0.1])
+    uneven = bounds.slope_from_cells(50.0, float(np.log(shares).mean()))
+    assert uneven < bounds.slope(50.0, 3)
+    with pytest.raises(AccessibilityError, match="mean_log_volume"):
+        bounds.slope_from_cells(50.0, 0.1)
+
+
+def test_storage_is_the_count_of_bit_patterns():
+    assert bounds.storage_slope(3, 8, 2) == pytest.approx(24)

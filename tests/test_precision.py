@@ -94,7 +94,7 @@ def test_a_dtype_is_known_by_its_names(dtype):
 
 @pytest.mark.parametrize("dtype", ["bool", torch.complex64, "int64", None, 16])
 def test_a_dtype_without_a_grid_lists_the_known_ones(dtype):
-    with pytest.raises(AccessibilityError, match="no number grid.*fp16"):
+    with pytest.raises(AccessibilityError, match=r"no number grid.*fp16"):
         grid(dtype)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -11,6 +10,13 @@ from numpy.typing import ArrayLike
 
 from accessibility_lib._checks import at_least, cloud, positive, spacing
 from accessibility_lib.supports.base import Support
+
+
+def log1p_ratio(width: ArrayLike, gap: np.ndarray, ratio: np.ndarray | None = None) -> np.ndarray:
+    """ln(1 + width/gap), finite where the quotient overflows; ``ratio`` replaces the quotient."""
+    with np.errstate(over="ignore", divide="ignore"):
+        quotient = np.asarray(width) / gap if ratio is None else ratio
+        return np.where(np.isfinite(quotient), np.log1p(quotient), np.log(width) - np.log(gap))
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,15 @@ class Ball(Support):
         object.__setattr__(self, "d", at_least("d", self.d, 1))
         object.__setattr__(self, "r", positive("r", self.r, "give the radius of the support"))
 
+    @property
+    def width(self) -> int:
+        """d."""
+        return self.d
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """-r and r in every coordinate."""
+        return np.full(self.d, -self.r), np.full(self.d, self.r)
+
     def log_packing(self, eps: ArrayLike) -> float:
         """d ln(1 + 2r/eps), or the sum over coordinates when eps has one entry for each.
 
@@ -37,10 +52,7 @@ class Ball(Support):
         which all lie in the cube of half-side r + eps/2.  Finite even where 2r/eps overflows.
         """
         gap = spacing(eps, self.d)
-        with np.errstate(over="ignore"):
-            ratio = 2 * (self.r / gap)
-        huge = math.log(2) + math.log(self.r) - np.log(gap)
-        each = np.where(np.isfinite(ratio), np.log1p(ratio), huge)
+        each = log1p_ratio(2 * self.r, gap)
         return float(np.sum(each) if each.shape else self.d * each)
 
     def contains(self, points: ArrayLike) -> np.ndarray:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from accessibility_lib.precision import grid
 
 
 class Support(ABC):
@@ -23,8 +25,12 @@ class Support(ABC):
     name: ClassVar[str]
     rigorous: ClassVar[bool] = True
     heuristic: ClassVar[str] = ""
-    d: int
     fitted_to: int | None
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """d, the number of coordinates."""
 
     @abstractmethod
     def log_packing(self, eps: ArrayLike) -> float:
@@ -33,6 +39,10 @@ class Support(ABC):
         ``eps`` is one spacing or one per coordinate, shape (d,); then two points are apart when
         some coordinate differs by at least its own spacing.
         """
+
+    @abstractmethod
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The smallest and the largest value of each coordinate in K: lo (d,) and hi (d,)."""
 
     @abstractmethod
     def contains(self, points: ArrayLike) -> np.ndarray:
@@ -46,3 +56,13 @@ class Support(ABC):
     @abstractmethod
     def fit(cls, points: ArrayLike) -> Self:
         """A support of this shape that holds the (N, d) points."""
+
+    def log_representable(self, dtype: Any) -> float:
+        """ln of a bound on the points of K whose coordinates are values of a number format.
+
+        The product over coordinates of the exact number of values between the least and the
+        greatest that K allows; a coordinate whose interval holds none counts as one value.  No
+        eps: an alternative to :meth:`log_packing` for embeddings stored in ``dtype``.
+        """
+        count = grid(dtype).count(*self.bounds())
+        return float(np.log(np.maximum(count, 1).astype(float)).sum())
