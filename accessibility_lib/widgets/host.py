@@ -1,0 +1,213 @@
+"""What every explorer shares: one ES module that lives in JupyterLab and in a static page.
+
+An explorer is an ``anywidget.AnyWidget``.  In JupyterLab its module is loaded by anywidget and its
+traits follow the kernel.  In a published page there is no kernel: the display data also holds
+``text/html``, a div and an inline module script with the very same text, and a small stand-in for
+the model that holds the trait values.  Either way the numbers are computed in the browser.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from functools import cache
+from html import escape
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+from plotly.offline import get_plotlyjs
+
+from accessibility_lib.errors import AccessibilityError
+
+FOLDER = Path(__file__).parent
+
+
+def text_of(*paths: Path) -> str:
+    """Several files as one text, in order."""
+    return "\n".join(path.read_text("utf-8") for path in paths)
+
+
+@cache
+def plotly_bundle() -> bytes:
+    """Plotly's script, for a JupyterLab page that has none."""
+    return get_plotlyjs().encode()
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A number the reader sets: any value from ``low`` to ``high``, ``stops`` on the slider."""
+
+    label: str
+    hint: str
+    low: float
+    high: float
+    stops: tuple[float, ...]
+    whole: bool = False
+    kind: str = "scale"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several values; ``options`` are pairs (value, what the reader sees)."""
+
+    label: str
+    hint: str
+    options: tuple[tuple[str, str], ...]
+    kind: str = "choice"
+
+
+@dataclass(frozen=True)
+class Switch:
+    """On or off."""
+
+    label: str
+    hint: str
+    kind: str = "switch"
+
+
+Field = Scale | Choice | Switch
+
+
+def octaves(low: int, high: int, per_octave: int = 1) -> tuple[float, ...]:
+    """2^low to 2^high, each octave cut evenly: the widths and vocabularies in use lie on it.
+
+    >>> octaves(0, 2, per_octave=2)
+    (1.0, 1.5, 2.0, 3.0, 4.0)
+    """
+    inner = (2.0**k * (1 + j / per_octave) for k in range(low, high) for j in range(per_octave))
+    return (*inner, 2.0**high)
+
+
+def decades(low: int, high: int, per_decade: int = 20) -> tuple[float, ...]:
+    """10^low to 10^high in even steps of the logarithm, to three digits.
+
+    >>> decades(0, 1, per_decade=3)
+    (1.0, 2.15, 4.64, 10.0)
+    """
+    return tuple(
+        float(f"{10 ** (k / per_decade):.2e}")
+        for k in range(low * per_decade, high * per_decade + 1)
+    )
+
+
+def whole(values: tuple[float, ...]) -> tuple[float, ...]:
+    """The whole numbers among the stops."""
+    return tuple(value for value in values if value == int(value))
+
+
+class Setting(traitlets.TraitType):
+    """A synced trait with the limits of its field; a bad value is an AccessibilityError."""
+
+    def __init__(self, field: Field, default: Any) -> None:
+        super().__init__(default)
+        self.field = field
+        self.tag(sync=True, setting=True)
+
+    def validate(self, obj: Any, value: Any) -> Any:
+        field = self.field
+        if isinstance(field, Choice):
+            known = [option for option, _ in field.options]
+            if value not in known:
+                raise AccessibilityError(
+                    f"{self.name} = {value!r} is not known; take one of {known}."
+                )
+            return value
+        if isinstance(field, Switch):
+            if not isinstance(value, bool):
+                raise AccessibilityError(f"{self.name} = {value!r} is neither True nor False.")
+            return value
+        limits = f"from {field.low:g} to {field.high:g}"
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise AccessibilityError(f"{self.name} = {value!r} is not a number; give one {limits}.")
+        number = float(value)
+        if not field.low <= number <= field.high:  # NaN fails too
+            raise AccessibilityError(
+                f"{self.name} = {value!r} is outside the explorer; give a number {limits}."
+            )
+        if not field.whole:
+            return number
+        if number != int(number):
+            raise AccessibilityError(
+                f"{self.name} = {value!r} must be a whole number; give one {limits}."
+            )
+        return int(number)
+
+
+class Explorer(anywidget.AnyWidget):
+    """Base of the explorers.  A subclass gives ``_esm``, ``_css``, ``fields`` and `Setting` traits.
+
+    Its module defines ``render({model, el})``, as anywidget asks, and exports it by default.
+    """
+
+    fields: dict[str, Field]
+    name = traitlets.Unicode("explorer").tag(sync=True, setting=True)
+    controls = traitlets.Tuple().tag(sync=True, setting=True)
+    _fields = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, **settings: Any) -> None:
+        known = {*self.trait_names(setting=True), "layout"}
+        for key in settings:
+            if key not in known:
+                raise AccessibilityError(
+                    f"{type(self).__name__} has no {key!r}; it takes {', '.join(sorted(known))}."
+                )
+        super().__init__(
+            **settings, _fields={key: asdict(field) for key, field in self.fields.items()}
+        )
+        self.on_msg(self._answer)
+
+    @traitlets.validate("name")
+    def _is_a_name(self, proposal: Any) -> str:
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", proposal["value"]):
+            raise AccessibilityError(
+                f"name = {proposal['value']!r}: use small letters, digits and hyphens; it becomes "
+                "the id of the explorer in the page."
+            )
+        return proposal["value"]
+
+    @traitlets.validate("controls")
+    def _are_controls(self, proposal: Any) -> tuple[str, ...]:
+        for key in proposal["value"]:
+            if key not in self.fields:
+                raise AccessibilityError(
+                    f"there is no control {key!r}; take some of {', '.join(self.fields)}."
+                )
+        return proposal["value"]
+
+    def _answer(self, _: object, content: dict[str, Any], __: object) -> None:
+        if content.get("kind") == "plotly":
+            self.send({"kind": "plotly"}, [plotly_bundle()])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The values of all settings, by name."""
+        return {key: getattr(self, key) for key in sorted(self.traits(setting=True))}
+
+    def summary(self) -> str:
+        """The settings' result in a sentence, for a reader without scripts."""
+        raise AccessibilityError(f"{type(self).__name__} does not say what it shows.")
+
+    def html(self) -> str:
+        """The explorer as a piece of a static page; the same settings give the same bytes."""
+        state = {**self.settings, "_fields": {key: asdict(f) for key, f in self.fields.items()}}
+        seed = json.dumps(state, sort_keys=True).replace("<", "\\u003c")
+        place = f"explorer-{self.name}"
+        return (
+            f"<style>\n{self._css}\n</style>\n"
+            f'<div id="{place}"><p>{escape(self.summary())}</p></div>\n'
+            f'<script type="module">\n{self._esm}\n'
+            f'standalone(document.getElementById("{place}"), {seed});\n</script>'
+        )
+
+    def __repr__(self) -> str:
+        told = {key: self.settings[key] for key in self.fields}
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in told.items())})"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if bundle else ({}, {})
+        return {**data, "text/plain": self.summary(), "text/html": self.html()}, metadata
