@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,6 +64,16 @@ class NormEllipsoid(Support):
     def layer_norm(cls, weight: ArrayLike, bias: ArrayLike | None = None) -> Self:
         """x = w * z + b with sum z_i = 0 (GPT-NeoX, GPT-2)."""
         return cls(vector("weight", weight), 0.0 if bias is None else vector("bias", bias), True)
+
+    @classmethod
+    def of_norm(cls, norm: Any) -> Self:
+        """From the final norm of a model, ``models.load(name).adapter.norm``.
+
+        Reads ``kind`` ("rmsnorm" or "layernorm"), ``gain`` (1 + w already added) and ``shift``
+        (or None), whatever kind of tensors they are.
+        """
+        shift = 0.0 if norm.shift is None else np.array(norm.shift.tolist())
+        return cls(np.array(norm.gain.tolist()), shift, norm.kind == "layernorm")
 
     @property
     def width(self) -> int:
