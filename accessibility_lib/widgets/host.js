@@ -62,17 +62,19 @@ function scaleControl(field, id, commit) {
   // While typing, what is admissible takes effect; what is not is put right when the typing ends.
   exact.addEventListener("input", () => {
     const { value, note: problem } = admit(field, exact.valueAsNumber);
+    note.textContent = "";
     if (!problem) commit(value);
   });
-  exact.addEventListener("change", () => {
-    const { value, note: problem } = admit(field, exact.valueAsNumber);
+  const settle = () => {
+    if (exact.valueAsNumber === shown) return;
+    const { value = shown, note: problem } = admit(field, exact.valueAsNumber);
     note.textContent = problem;
-    if (value === undefined) exact.value = String(shown);
-    else {
-      exact.value = String(value);
-      commit(value);
-    }
-  });
+    exact.value = String(value);
+    commit(value);
+  };
+  exact.addEventListener("change", settle);
+  // JupyterLab prevents what Enter does by default, and with it the change event.
+  exact.addEventListener("keydown", (event) => { if (event.key === "Enter") settle(); });
   let shown;
   const show = (value) => {
     shown = value;
@@ -118,6 +120,8 @@ function controlForm(model, edit) {
     key, CONTROL[fields[key].kind](fields[key], `${prefix}-${key}`, (value) => edit(key, value)),
   ]));
   form.append(...Object.values(parts).map((part) => part.node));
+  // JupyterLab takes the arrow keys from a slider for its own shortcuts unless it is told not to.
+  form.querySelectorAll("input, select").forEach((node) => { node.dataset.lmSuppressShortcuts = "true"; });
   const show = () => Object.entries(parts).forEach(([key, part]) => part.show(model.get(key)));
   return { form, show };
 }
