@@ -208,6 +208,19 @@ def cone_ratio(name: str) -> float:
     return ratio(cone.log_packing(PAPER_EPS), name)
 
 
+def implied_half_width(name: str) -> float:
+    """Half the geometric mean side of the box that Table 1's "ellipsoid" entry implies, eps 2^-10.
+
+    A box inside the ball has it at most r.
+
+    >>> implied_half_width("pythia-160m") < radius("pythia-160m")
+    True
+    """
+    of = model(name)
+    slope = table_1("ellipsoid", name) * of.slope_empirical
+    return bounds.radius_for_slope(slope, of.d, of.vocab, PAPER_EPS)
+
+
 def nonuniform_ratio(name: str, exchanged: bool = False) -> float:
     """Table 1's "Ellipsoid + non-uniform cells": ellipsoid ratio * ln|V| / -(log-volume slope).
 
@@ -234,15 +247,56 @@ def volume_source(name: str) -> PublishedModel:
     return alphabetical[list(MODELS).index(model(name).name)]
 
 
-def representable_ratio(name: str, dtype: str = "fp16") -> float:
-    """The ratio if a coordinate may take every finite value of ``dtype``: an upper limit.
+def representable_ratio(name: str, dtype: str = "fp16", r: float | None = None) -> float:
+    """The ratio if each coordinate may take every value of ``dtype`` in [-r, r].
+
+    Without ``r``, every finite value: what no support in that format can exceed.
 
     >>> round(representable_ratio("pythia-410m"), 2)
     9.31
+    >>> round(representable_ratio("pythia-410m", r=radius("pythia-410m")), 2)
+    8.97
     """
-    each = grid(dtype)
-    count = each.count(-each.largest, each.largest)
-    return ratio(model(name).d * float(np.log(count)), name)
+    ball = Ball(model(name).d, grid(dtype).largest if r is None else r)
+    return ratio(ball.log_representable(dtype), name)
+
+
+def ratios_by_convention(name: str) -> dict[str, float]:
+    """The ball's ratio under five meanings of "fp16 precision", and by exact count.
+
+    >>> list(ratios_by_convention("pythia-160m"))[0]
+    'ε = machine epsilon'
+    """
+    fp16, ball = grid("fp16"), Ball(model(name).d, radius(name))
+    epsilon, roundoff = 2.0**-10, 2.0**-11
+    by_eps = {
+        "ε = machine epsilon": epsilon,
+        "ε = unit roundoff": roundoff,
+        "ε = r · machine epsilon": ball.r * epsilon,
+        "ε = r · unit roundoff": ball.r * roundoff,
+        "ε = spacing at r": fp16.spacing(ball.r),
+    }
+    ratios = {words: ratio(ball.log_packing(eps), name) for words, eps in by_eps.items()}
+    return ratios | {"fp16 values in [−r, r]": representable_ratio(name, "fp16", ball.r)}
+
+
+def recomputed(row: str, name: str) -> float | None:
+    """The entry of Table 1 as the published inputs give it, None where they do not suffice.
+
+    The box rows need one interval for each coordinate, which were not published.
+
+    >>> recomputed("ellipsoid", "pythia-160m") is None
+    True
+    """
+    table_1(row, name)
+    if row == "ellipsoid_nonuniform":
+        return nonuniform_ratio(name, exchanged=True)
+    return {"ball": ball_ratio, "cone": cone_ratio}.get(row, lambda _: None)(name)
+
+
+def corrected(row: str, name: str) -> float | None:
+    """The entry with the inputs of its own model, None where nothing needs or allows correction."""
+    return nonuniform_ratio(name) if row == "ellipsoid_nonuniform" else None
 
 
 def entries_above(limit: float = 10.0) -> int:

@@ -22,6 +22,11 @@ def test_the_ball_is_finite_where_the_ratio_overflows():
     assert got == pytest.approx(math.log(2) + 600 * math.log(10), rel=1e-14)
 
 
+def test_the_count_is_a_power_of_the_packing_number():
+    packing = Ball(3, 1.0).log_packing(0.5)
+    assert bounds.log_accessible_count(packing, m=2) == pytest.approx(math.log(5 ** (3 * 2)))
+
+
 def test_fraction_is_one_up_to_the_threshold_and_falls_by_the_vocabulary_after():
     n_star = bounds.threshold(20.0, 10, m=3)
     n = np.array([0.0, n_star, n_star + 1, n_star + 2])

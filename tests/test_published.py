@@ -76,6 +76,32 @@ def test_six_variable_eps_entries_name_more_values_than_sixteen_bits_have():
     assert above == NAMES[1:]
 
 
+def test_the_implied_boxes_fit_into_their_balls():
+    for name in NAMES:
+        assert 0 < published.implied_half_width(name) < published.radius(name)
+
+
+def test_recomputed_and_corrected_cover_what_the_data_allow():
+    known = {"ball", "cone", "ellipsoid_nonuniform"}
+    for name in NAMES:
+        for row in published.TABLE_1:
+            again, better = published.recomputed(row, name), published.corrected(row, name)
+            assert (again is not None) == (row in known)
+            assert (better is not None) == (row == "ellipsoid_nonuniform")
+            if row == "ball":
+                assert again == pytest.approx(published.table_1(row, name), abs=0.08)
+
+
+def test_the_conventions_hold_the_known_ones_and_the_published_row_exceeds_the_count():
+    for name in NAMES:
+        found = published.ratios_by_convention(name)
+        assert found["ε = machine epsilon"] == pytest.approx(published.ball_ratio(name))
+        assert found["ε = r · unit roundoff"] == pytest.approx(published.notebook_ball_ratio(name))
+        count = found["fp16 values in [−r, r]"]
+        assert count < published.representable_ratio(name)
+        assert published.table_1("ellipsoid_variable_eps", name) > count
+
+
 def test_every_number_of_one_vector_names_a_source():
     assert set(published.ONE_VECTOR) <= set(published.SOURCES)
     for by_model in published.ONE_VECTOR.values():

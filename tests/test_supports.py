@@ -290,7 +290,7 @@ def test_the_smallest_cone_of_orthonormal_vectors(d):
     rule = Cone.fit_half_angle(np.eye(d))
     assert rule.half_angle == pytest.approx(math.pi / 4)
     assert rule.contains(np.eye(d)).all() == (d == 2)
-    assert (cone.rule, rule.rule) == ("smallest enclosing cone", "half the largest angle")
+    assert (cone.rule, rule.rule) == ("smallest cone", "cone by half the largest angle")
 
 
 def test_the_cone_certificate_holds_on_random_clouds(rng):

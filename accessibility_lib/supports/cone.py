@@ -163,7 +163,7 @@ class Cone(Support):
         cosine = float((unit @ axis).min()) - 1e-12  # the rounding of one dot product
         angle = math.acos(min(max(cosine, -1.0), 1.0))
         r = float(np.abs(array).max())
-        return cls(axis, r, angle, floor, "smallest enclosing cone", len(array))
+        return cls(axis, r, angle, floor, "smallest cone", len(array))
 
     @classmethod
     def fit_half_angle(cls, points: ArrayLike) -> Self:
@@ -177,7 +177,7 @@ class Cone(Support):
         least = min(float((unit[i : i + 512] @ unit.T).min()) for i in range(0, len(unit), 512))
         half = math.acos(min(max(least, -1.0), 1.0)) / 2
         r = float(np.abs(array).max())
-        return cls(unit.mean(axis=0), r, half, half, "half the largest angle", len(array))
+        return cls(unit.mean(axis=0), r, half, half, "cone by half the largest angle", len(array))
 
 
 def _unit_rows(array: np.ndarray) -> np.ndarray:
