@@ -1,0 +1,1 @@
+"""The micro models: their corpus, their tokenizer, their training script."""
