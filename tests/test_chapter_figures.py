@@ -19,9 +19,9 @@ def test_every_entry_of_table_1_is_a_dot():
 
 def test_the_exchange_shows_three_values_for_each_model():
     own, exchanged, as_published = table_1.exchange().data
-    assert list(as_published.y) == list(published.TABLE_1["ellipsoid_nonuniform"])
-    assert list(own.y) == [published.nonuniform_ratio(name) for name in published.MODELS]
-    assert exchanged.y == pytest.approx(as_published.y, rel=2e-3)
+    assert list(as_published.x) == list(published.TABLE_1["ellipsoid_nonuniform"])
+    assert list(own.x) == [published.nonuniform_ratio(name) for name in published.MODELS]
+    assert exchanged.x == pytest.approx(as_published.x, rel=2e-3)
 
 
 def test_models_that_one_publication_measured_are_left_out():

@@ -55,6 +55,6 @@ def spacings(eps: float, marks: dict[str, float]) -> go.Figure:
         marker={"symbol": "diamond", "size": 9, "color": PALETTE[7]},
         hovertemplate="%{text}: r = %{x:.1f}<extra></extra>",
     )
-    figure.update_xaxes(type="log", title="magnitude", dtick=1)
+    figure.update_xaxes(type="log", title="magnitude", dtick=1, exponentformat="power")
     figure.update_yaxes(type="log", title="gap to the next value", exponentformat="power")
-    return figure.update_layout(height=450)
+    return figure.update_layout(height=480, legend={"y": -0.28})

@@ -38,7 +38,7 @@ def entries(limit: float) -> go.Figure:
     figure.add_vline(x=limit, line={"dash": "dash", "color": PALETTE[7]})
     figure.update_xaxes(title="theoretical slope / empirical slope")
     figure.update_yaxes(autorange="reversed")
-    return figure.update_layout(height=430)
+    return figure.update_layout(height=450, legend={"y": -0.3})
 
 
 def exchange() -> go.Figure:
@@ -63,16 +63,17 @@ def exchange() -> go.Figure:
         ),
     ):
         figure.add_scatter(
-            x=labels,
-            y=values,
+            x=values,
+            y=labels,
             mode="markers",
             name=words,
             marker={"size": 13, "symbol": symbol, "color": color, "line": {"width": 2}},
-            hovertemplate="%{x}: %{y:.2f}<extra>" + words + "</extra>",
+            hovertemplate="%{y}: %{x:.2f}<extra>" + words + "</extra>",
         )
         figure.data[-1].marker.line.color = color
-    figure.update_yaxes(title="theoretical slope / empirical slope", rangemode="tozero")
-    return figure.update_layout(height=430)
+    figure.update_xaxes(title="theoretical slope / empirical slope")
+    figure.update_yaxes(autorange="reversed")
+    return figure.update_layout(height=460, legend={"y": -0.25})
 
 
 def one_vector() -> list[dict[str, object]]:
@@ -146,4 +147,4 @@ def denominators() -> go.Figure:
             )
     figure.update_xaxes(type="log", title="tokens stored in one memory vector")
     figure.update_yaxes(categoryorder="array", categoryarray=order)
-    return figure.update_layout(height=480)
+    return figure.update_layout(height=520, legend={"y": -0.28})
