@@ -8,11 +8,12 @@ function power(base, exponent) {
   return base + [...String(exponent)].map((sign) => SUPERSCRIPT[sign]).join("");
 }
 
-/** A number for a reader: 2,231.9 or 3.2 × 10⁻⁹; a power of two below 1 as 2⁻¹⁰. */
+const isSmallPowerOfTwo = (value) => value > 0 && value < 0.1 && Number.isInteger(Math.log2(value));
+
+/** A number for a reader: 2,231.9 or 3.2 × 10⁻⁹; a small power of two as 2⁻¹⁰. */
 export function format(value, digits = 5) {
   if (Number.isInteger(value) && Math.abs(value) < 1e9) return value.toLocaleString("en");
-  const exponent = Math.log2(value);
-  if (value < 1 && Number.isInteger(exponent)) return power("2", exponent);
+  if (isSmallPowerOfTwo(value)) return power("2", Math.log2(value));
   const size = Math.abs(value);
   if (size >= 1e-3 && size < 1e9) {
     return value.toLocaleString("en", { maximumSignificantDigits: Math.max(digits, 1 + Math.floor(Math.log10(size))) });
@@ -80,7 +81,7 @@ function scaleControl(field, id, commit) {
     shown = value;
     slider.value = String(nearest(field.stops, value));
     slider.setAttribute("aria-valuetext", format(value));
-    round.textContent = value < 1 && Number.isInteger(Math.log2(value)) ? format(value) : "";
+    round.textContent = isSmallPowerOfTwo(value) ? format(value) : "";
     if (exact.valueAsNumber !== value) exact.value = String(value);
   };
   const round = element("span", { class: "acc-round" }); // 0.0009765625 is easier to know as 2⁻¹⁰
@@ -114,15 +115,24 @@ let rendered = 0; // ids stay apart when one explorer is shown twice on a page
 function controlForm(model, edit) {
   const fields = model.get("_fields");
   const prefix = `${model.get("name")}-${rendered++}`;
-  const form = element("form", { class: "acc-controls" });
-  form.addEventListener("submit", (event) => event.preventDefault());
   const parts = Object.fromEntries(model.get("controls").map((key) => [
     key, CONTROL[fields[key].kind](fields[key], `${prefix}-${key}`, (value) => edit(key, value)),
   ]));
-  form.append(...Object.values(parts).map((part) => part.node));
+  const form = element("form", { class: "acc-controls" });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  const groups = new Set(Object.keys(parts).map((key) => fields[key].group));
+  for (const group of groups) {
+    const legend = groups.size > 1 ? [element("legend", {}, group)] : [];
+    const members = Object.keys(parts).filter((key) => fields[key].group === group);
+    form.append(element("fieldset", {}, ...legend, ...members.map((key) => parts[key].node)));
+  }
   // JupyterLab takes the arrow keys from a slider for its own shortcuts unless it is told not to.
   form.querySelectorAll("input, select").forEach((node) => { node.dataset.lmSuppressShortcuts = "true"; });
-  const show = () => Object.entries(parts).forEach(([key, part]) => part.show(model.get(key)));
+  const show = () => Object.entries(parts).forEach(([key, part]) => {
+    const { when } = fields[key];
+    part.node.hidden = Boolean(when) && !when[1].includes(model.get(when[0]));
+    part.show(model.get(key));
+  });
   return { form, show };
 }
 
@@ -189,7 +199,9 @@ function chart(model, root, figure) {
     waiting = false;
     try {
       const ink = colours(root);
-      const { data, layout, words } = figure(ink);
+      const drawing = figure(ink);
+      if (!drawing) return tell("There is no figure for these settings.");
+      const { data, layout, words } = drawing;
       canvas.setAttribute("aria-label", words);
       const library = await plotly(model);
       if (!library) return tell(`The figure needs Plotly, which did not load. ${words}`);

@@ -39,14 +39,20 @@ def plotly_bundle() -> bytes:
 
 @dataclass(frozen=True)
 class Scale:
-    """A number the reader sets: any value from ``low`` to ``high``, ``stops`` on the slider."""
+    """A number the reader sets: any value from ``low`` to ``high``, ``stops`` on the slider.
 
+    Every field belongs to a ``group`` of controls.  ``when`` is (key, values): the field counts,
+    and is shown, only while that other setting has one of the values.
+    """
+
+    group: str
     label: str
     hint: str
     low: float
     high: float
     stops: tuple[float, ...]
     whole: bool = False
+    when: tuple[str, tuple[str, ...]] | None = None
     kind: str = "scale"
 
 
@@ -54,9 +60,11 @@ class Scale:
 class Choice:
     """One of several values; ``options`` are pairs (value, what the reader sees)."""
 
+    group: str
     label: str
     hint: str
     options: tuple[tuple[str, str], ...]
+    when: tuple[str, tuple[str, ...]] | None = None
     kind: str = "choice"
 
 
@@ -64,8 +72,10 @@ class Choice:
 class Switch:
     """On or off."""
 
+    group: str
     label: str
     hint: str
+    when: tuple[str, tuple[str, ...]] | None = None
     kind: str = "switch"
 
 
@@ -146,7 +156,7 @@ class Explorer(anywidget.AnyWidget):
     fields: dict[str, Field]
     name = traitlets.Unicode("explorer").tag(sync=True, setting=True)
     controls = traitlets.Tuple().tag(sync=True, setting=True)
-    _fields = traitlets.Dict().tag(sync=True)
+    _fields = traitlets.Dict().tag(sync=True, data=True)
 
     def __init__(self, **settings: Any) -> None:
         known = {*self.trait_names(setting=True), "layout"}
@@ -193,7 +203,7 @@ class Explorer(anywidget.AnyWidget):
 
     def html(self) -> str:
         """The explorer as a piece of a static page; the same settings give the same bytes."""
-        state = {**self.settings, "_fields": {key: asdict(f) for key, f in self.fields.items()}}
+        state = self.settings | {key: getattr(self, key) for key in self.traits(data=True)}
         seed = json.dumps(state, sort_keys=True).replace("<", "\\u003c")
         place = f"explorer-{self.name}"
         return (

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
+from accessibility_lib.errors import AccessibilityError
 from accessibility_lib.widgets.bound_explorer import FIELDS, PRESETS, BoundExplorer, compute
-from accessibility_lib.widgets.host import Scale
+from accessibility_lib.widgets.bound_explorer.fields import GRIDS, OF_PRESET, START
+from accessibility_lib.widgets.host import Choice, Scale
 
 pytestmark = pytest.mark.browser
 
 SCALES = [key for key, field in FIELDS.items() if isinstance(field, Scale)]
+SHOWN = [key for key in SCALES if not FIELDS[key].when or FIELDS[key].when[1][0] in ("ball", "eps")]
+CHOICES = {
+    key: [option for option, _ in field.options]
+    for key, field in FIELDS.items()
+    if isinstance(field, Choice) and key != "preset"
+}
 EDGES = [
     {"d": 16384, "r": 1e6, "eps": 2.0**-24, "vocab": 2, "m": 64},
     {"d": 16384, "r": 1e-6, "eps": 2.0**-24, "vocab": 262144, "m": 1},
     {"d": 1_000_000, "r": 1e9, "eps": 2.0**-60, "vocab": 1_000_000_000, "m": 1_000_000},
     {"d": 1, "r": 1e-9, "eps": 1e6, "vocab": 2, "m": 1},
-    {"d": 8, "r": 1e300, "eps": 1e-300, "vocab": 50304, "m": 1},  # 2r/eps overflows
 ]
+OVERFLOW = {"d": 8, "r": 1e9, "eps": 1e-300, "vocab": 50304, "m": 1}  # 2r/eps is infinite
 
 
 def random_settings(count: int, generator: np.random.Generator) -> list[dict]:
-    """Settings uniform in the logarithm, to the limits d = 16384, r = 1e6, ε = 2^-24."""
+    """Settings uniform in the logarithm up to d = 16384, r = 1e6, ε = 2^-24."""
 
     def log_uniform(low, high):
         return math.exp(generator.uniform(math.log(low), math.log(high)))
@@ -40,10 +49,21 @@ def random_settings(count: int, generator: np.random.Generator) -> list[dict]:
     ]
 
 
-def with_lengths(settings: dict) -> dict:
-    """Lengths on both sides of the threshold, and none close enough to it to lose all digits."""
-    threshold = compute({**settings, "lengths": []})["threshold"]
-    return {**settings, "lengths": [0.0, 1.0, 0.9 * threshold, 1.1 * threshold, 3 * threshold]}
+def any_shape(settings: dict, generator: np.random.Generator) -> dict:
+    """The settings with a random shape, precision and Wasserstein part."""
+    profile = np.exp(generator.normal(size=int(generator.integers(1, 40))))
+    log_uniform = np.exp(generator.uniform(np.log(1e-3), np.log(1e4), size=3))
+    return {
+        **settings,
+        **{key: str(generator.choice(options)) for key, options in CHOICES.items()},
+        "angle": float(generator.uniform(0.5, 180)),
+        "share": float(generator.uniform(0.01, 1)),
+        "axis": float(log_uniform[0]),
+        "gain": float(log_uniform[1]),
+        "profile": profile.tolist(),
+        "eps_w": float(log_uniform[2]),
+        "reach_n": int(generator.integers(2, 5000)),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -53,33 +73,99 @@ def module_address(folder, address):
     return address
 
 
-def test_module_and_python_agree(module_address, open_page):
-    cases = [*map(with_lengths, random_settings(400, np.random.default_rng(7)))]
-    cases += [*map(with_lengths, EDGES)]
-    page, watch = open_page(f"{module_address}/blank.html")
-    answers = page.evaluate(
-        "async (cases) => { const module = await import('/explorer.mjs');"
-        " return cases.map(module.compute); }",
-        cases,
-    )
-    assert len(answers) == len(cases)
-    for case, answer in zip(cases, answers, strict=True):
+ASK = """async (cases) => {
+  const { compute } = await import("/explorer.mjs");
+  return cases.map((settings) => {
+    try { return compute(settings); } catch (error) { return {error: error.message}; }
+  });
+}"""
+
+
+def assert_module_agrees(page, cases: list[dict]) -> int:
+    """Compare on every case; returns how many of them both refused."""
+    asked = [{**START, **case, "lengths": [0.0, 1.0, 40.0, 2500.0]} for case in cases]
+    answers = page.evaluate(ASK, [{**case, "grid": GRIDS[case["dtype"]]} for case in asked])
+    refused = 0
+    for case, answer in zip(asked, answers, strict=True):
+        if "error" in answer:
+            refused += 1
+            with pytest.raises(AccessibilityError):
+                compute(case)
+            continue
         expected = compute(case)
         assert answer.keys() == expected.keys()
         for key, value in expected.items():
-            assert answer[key] == pytest.approx(value, rel=1e-9, abs=0), (key, case)
+            if key.startswith("log10_") and key.endswith("fraction"):
+                # A difference of two large logarithms: exact to 1e-9 of what is subtracted.
+                scale = (
+                    case["m"] * expected["log_packing"] + 2500 * math.log(case["vocab"])
+                ) * 1e-9
+                assert answer[key] == pytest.approx(value, rel=1e-9, abs=scale), (key, case)
+            elif isinstance(value, float):
+                assert answer[key] == pytest.approx(value, rel=1e-9, abs=1e-300), (key, case)
+            else:
+                assert answer[key] == value, (key, case)
+    return refused
+
+
+def test_module_and_python_agree(module_address, open_page):
+    generator = np.random.default_rng(7)
+    page, watch = open_page(f"{module_address}/blank.html")
+    balls = random_settings(300, generator)
+    assert assert_module_agrees(page, [*balls, *EDGES, OVERFLOW]) == 0
+    shapes = [any_shape(settings, generator) for settings in random_settings(250, generator)]
+    refused = assert_module_agrees(page, shapes)
+    assert 0 < refused < 50  # values beyond fp8 and fp16, cones in one dimension
+    wide = [
+        *({"support": shape, "profile": (0.25, 1.0, 4.0)} for shape in CHOICES["support"]),
+        *({"support": "cone", "angle": angle} for angle in (3.0, 90.0, 91.0, 180.0)),
+    ]
+    assert assert_module_agrees(page, [{**case, "d": 1_000_000} for case in wide]) == 0
     assert watch.troubles == []
 
 
-def quantities(page) -> dict[str, float]:
+def test_cone_fraction_and_gamma_against_many_digits(module_address, open_page):
+    cases = [
+        (d, degrees)
+        for d in (2, 3, 10, 768, 16384, 1_000_000)
+        for degrees in (0.1, 15.0, 45.0, 89.9, 90.0, 90.1, 135.0, 180.0)
+    ]
+    page, _ = open_page(f"{module_address}/blank.html")
+    ask = """async (cases) => {
+      const { logCapFraction, logGamma } = await import("/explorer.mjs");
+      return cases.map(([d, degrees]) =>
+        [logCapFraction(d, degrees * Math.PI / 180), logGamma(d / 2 + 1)]);
+    }"""
+    with mpmath.workdps(40):
+        for (d, degrees), (fraction, gamma) in zip(cases, page.evaluate(ask, cases), strict=True):
+            phi = mpmath.mpf(degrees * math.pi / 180)
+            half = (
+                mpmath.betainc(
+                    mpmath.mpf(d - 1) / 2, 0.5, 0, mpmath.sin(phi) ** 2, regularized=True
+                )
+                / 2
+            )
+            exact = mpmath.log(half if phi <= mpmath.pi / 2 else 1 - half)
+            assert fraction == pytest.approx(float(exact), rel=1e-10, abs=1e-15), (d, degrees)
+            assert gamma == pytest.approx(float(mpmath.loggamma(mpmath.mpf(d) / 2 + 1)), rel=1e-14)
+
+
+def quantities(page) -> dict[str, float | None]:
     return page.evaluate(
         "() => Object.fromEntries([...document.querySelectorAll('[data-quantity]')]"
-        ".map((node) => [node.dataset.quantity, Number(node.dataset.value)]))"
+        ".map((node) => [node.dataset.quantity, JSON.parse(node.dataset.value)]))"
     )
 
 
-def settings_shown(page) -> dict[str, float]:
-    return {key: float(number(page, key).input_value()) for key in SCALES}
+def settings_shown(page) -> dict:
+    """What the controls say, of the first explorer of the page."""
+    shown = {
+        key: (int if FIELDS[key].whole else float)(number(page, key).input_value())
+        for key in SCALES
+    }
+    for key in CHOICES:
+        shown[key] = page.locator(f"select[id$='-{key}']").input_value()
+    return shown
 
 
 def number(page, key):
@@ -110,17 +196,20 @@ def drawn(page, action, redraws=True) -> None:
 
 
 def check_against_python(page) -> None:
-    expected = compute({**settings_shown(page), "lengths": []})
+    expected = compute(settings_shown(page))
     shown = quantities(page)
-    assert len(shown) == 3
+    assert len(shown) == 7
     for key, value in shown.items():
-        assert value == pytest.approx(expected[key], rel=1e-9), key
+        if value is None:  # no ε where representable numbers are counted
+            assert expected[key] is None
+        else:
+            assert value == pytest.approx(expected[key], rel=1e-9), key
 
 
 @pytest.mark.parametrize("how", ["http", "file"])
 def test_keyboard_and_mouse_on_every_slider(show, how):
     page, watch = show(BoundExplorer(preset="pythia-160m", m=5, hard=True), how=how)
-    for key in SCALES:
+    for key in SHOWN:
         before = settings_shown(page)
         slider(page, key).focus()
         page.keyboard.press("ArrowRight")
@@ -140,11 +229,11 @@ def test_keyboard_and_mouse_on_every_slider(show, how):
 
 def test_typed_values_are_taken_exactly_over_a_grid(show):
     page, watch = show(BoundExplorer())
-    for settings in [*random_settings(8, np.random.default_rng(11)), *EDGES[:4]]:
-        for key in SCALES:
+    for settings in [*random_settings(8, np.random.default_rng(11)), *EDGES]:
+        for key in settings:
             type_in(page, key, repr(settings[key]))
             assert note_of(page, key) == ""
-        assert settings_shown(page) == settings
+        assert settings_shown(page).items() >= settings.items()
         check_against_python(page)
     assert watch.troubles == []
 
@@ -170,7 +259,7 @@ def test_out_of_range_is_put_right_and_says_so(show):
         assert settings_shown(page)[key] == kept, (key, typed)
         check_against_python(page)
         assert page.locator(".acc-chart .scatterlayer .trace").count() >= 2, (key, typed)
-        assert page.locator(".acc-message").is_hidden()
+        assert page.locator(".acc-figure-box .acc-message").is_hidden()
     slider(page, "m").focus()
     page.keyboard.press("ArrowRight")
     assert note_of(page, "m") == ""  # it spoke of what was typed
@@ -183,9 +272,7 @@ def test_presets_set_the_numbers_and_a_slider_leaves_them(show):
     for key, preset in PRESETS.items():
         model.select_option(key)
         shown = settings_shown(page)
-        assert {name: shown[name] for name in ("d", "r", "eps", "vocab")} == {
-            name: preset[name] for name in ("d", "r", "eps", "vocab")
-        }
+        assert [shown[name] for name in OF_PRESET] == [preset[name] for name in OF_PRESET]
         check_against_python(page)
         assert preset["label"] in page.locator("output").inner_text()
     slider(page, "d").focus()
@@ -225,12 +312,63 @@ def test_the_curves_are_pythons(show):
     assert watch.troubles == []
 
 
+def test_every_shape_and_precision_shows_its_own_controls(show):
+    page, watch = show(BoundExplorer(preset="qwen2.5-0.5b"))
+    for key in ("support", "precision", "dtype", "factor"):
+        for option in CHOICES[key]:
+            page.locator(f"select[id$='-{key}']").select_option(option)
+            check_against_python(page)
+            for name in SCALES:
+                when = FIELDS[name].when
+                if when and when[0] == key:
+                    assert slider(page, name).is_visible() == (option in when[1]), (name, option)
+                    if slider(page, name).is_visible():
+                        slider(page, name).focus()
+                        page.keyboard.press("ArrowLeft")
+                        check_against_python(page)
+    page.locator("select[id$='-support']").select_option("cone")
+    assert "heuristic" not in page.locator("output").inner_text()  # numbers counted in the ball
+    page.locator("select[id$='-precision']").select_option("eps")
+    assert "heuristic" in page.locator("output").inner_text()
+    assert watch.troubles == []
+
+
+def test_what_does_not_fit_together_is_said_in_place(show):
+    page, watch = show(BoundExplorer(preset="qwen2.5-0.5b", r=500))
+    page.locator("select[id$='-dtype']").select_option("fp8_e4m3fn")
+    page.locator("select[id$='-precision']").select_option("spacing")
+    page.locator(".acc-figure-box .acc-message").wait_for()
+    assert "beyond the largest fp8_e4m3fn value" in page.locator("output").inner_text()
+    assert page.locator("[data-quantity=threshold]").inner_text() == "–"
+    drawn(page, lambda: type_in(page, "r", 400))
+    assert page.locator(".acc-chart").is_visible()
+    check_against_python(page)
+    type_in(page, "d", 1)
+    page.locator("select[id$='-support']").select_option("cone")
+    assert "at least two coordinates" in page.locator("output").inner_text()
+    assert watch.troubles == []
+
+
+def test_lengths_by_memory_vectors_with_measured_points(show):
+    mine = ({"label": "micro", "m": 1, "n": 9.5}, {"label": "micro", "m": 2, "n": 16})
+    page, watch = show(BoundExplorer(preset="pythia-160m", view="reach", hard=True, measured=mine))
+    shown = curves(page)
+    assert shown["measured here"] == {"x": [1, 2], "y": [9.5, 16]}
+    assert sorted(shown["other publications"]["y"]) == [61, 65, 71, 80]
+    assert shown["measured slope"]["y"][0] == pytest.approx(90.4)
+    slope = BoundExplorer(preset="pythia-160m").result["slope"]
+    assert np.array(shown["threshold n*"]["y"]) / shown["threshold n*"]["x"] == pytest.approx(slope)
+    assert shown["hard prompts"]["x"] == pytest.approx(shown["hard prompts"]["y"])
+    assert watch.troubles == []
+
+
 def test_small_explorer_beside_a_large_one(show):
     small = BoundExplorer(name="intro", controls=("preset", "m"))
     page, watch = show(small, BoundExplorer(name="chapter"))
     assert page.locator("#explorer-intro input[type=range]").count() == 1
-    assert page.locator("#explorer-chapter input[type=range]").count() == 5
+    assert page.locator("#explorer-chapter input[type=range]:visible").count() == len(SHOWN)
     page.locator("#explorer-intro").get_by_label("m: exact value").fill("3")
+    assert page.locator("#explorer-intro legend").count() == 0
     threshold = page.locator("[data-quantity=threshold]")
     first, second = (float(threshold.nth(i).get_attribute("data-value")) for i in (0, 1))
     assert first == pytest.approx(3 * second, rel=1e-12)
@@ -241,8 +379,8 @@ def test_small_explorer_beside_a_large_one(show):
 
 def test_without_plotly_the_numbers_hold_and_the_figure_says_why(show):
     page, watch = show(BoundExplorer(), plotly=False)
-    page.locator(".acc-message").wait_for()
-    assert "needs Plotly" in page.locator(".acc-message").inner_text()
+    page.locator(".acc-figure-box .acc-message").wait_for()
+    assert "needs Plotly" in page.locator(".acc-figure-box .acc-message").inner_text()
     type_in(page, "m", 7)
     check_against_python(page)
     assert watch.troubles == []

@@ -1,55 +1,81 @@
 // The bound explorer: controls, readouts, one figure.
 
-const READOUTS = [
-  ["log_packing", "ln P", "P memory vectors can be told apart"],
-  ["slope", "slope C", "tokens per memory vector"],
-  ["threshold", "threshold n*", "tokens, with all m memory vectors"],
-];
-const OF_PRESET = ["d", "r", "eps", "vocab"];
+const EXACT = (value) => format(value);
+const TENS = (value) => (value < 6 ? format(10 ** value) : `about ${power("10", Math.round(value))}`);
 
-/** Lengths to draw at: an even grid to 1.5 n*, finer where a curve on a linear axis falls. */
-export function lengthsFor(threshold, m) {
-  const end = Math.max(1.5 * threshold, 1.5 * m, 4);
-  const fall = Array.from({ length: 25 }, (_, k) => k / 8);
-  const grid = Array.from({ length: 121 }, (_, k) => (end * k) / 120);
-  const all = [...grid, ...fall.map((k) => threshold + k), ...fall.map((k) => m + k)];
-  return all.filter((n) => n <= end).sort((a, b) => a - b);
+// Quantity, name, unit, how it is written, and the control it belongs to, if it is not always shown.
+const READOUTS = [
+  ["threshold", "threshold n*", "tokens, with all m memory vectors", EXACT],
+  ["slope", "slope C", "tokens per memory vector", EXACT],
+  ["log_packing", "ln P", "P memory vectors can be told apart", EXACT],
+  ["eps", "ε in use", "", (value) => (value === null ? "none" : format(value)), "precision"],
+  ["storage_slope", "every bit stored", "tokens per memory vector", EXACT, "dtype"],
+  ["log10_any_length", "any prompt length", "tokens, Corollary 4.10", TENS, "eps_w"],
+  ["eps_w_for_length", "ε_W that gives it", "for a threshold of that length", EXACT, "reach_n"],
+];
+const OF_PRESET = ["d", "r", "eps", "vocab", "angle", "share"];
+const OF_COMPUTE = [
+  "d", "r", "eps", "vocab", "m", "support", "angle", "share", "axis", "gain", "profile",
+  "precision", "eps_w", "reach_n", "factor",
+];
+
+function settingsOf(model) {
+  const settings = Object.fromEntries(OF_COMPUTE.map((key) => [key, model.get(key)]));
+  return { ...settings, grid: model.get("_grids")[model.get("dtype")], lengths: [] };
 }
 
-export function settingsOf(model) {
-  return Object.fromEntries(["d", "r", "eps", "vocab", "m"].map((key) => [key, model.get(key)]));
+/** Settings, result and what the figures and words need beside them; throws what to tell a reader. */
+function stateOf(model) {
+  const settings = settingsOf(model);
+  const { threshold } = compute(settings);
+  settings.lengths = lengthsFor(threshold, settings.m);
+  return {
+    settings,
+    result: compute(settings),
+    preset: model.get("_presets")[model.get("preset")],
+    measured: model.get("measured"),
+    hard: model.get("hard"),
+    linear: model.get("scale") === "linear",
+  };
 }
 
 function render({ model, el }) {
   const root = element("section", { class: "acc-explorer", "aria-label": "Bound explorer" });
-  const values = Object.fromEntries(READOUTS.map(([key]) => [key, element("span")]));
-  const readouts = element("dl", { class: "acc-readouts" }, ...READOUTS.map(([key, name, unit]) => {
+  const shown = READOUTS.filter(([, , , , control]) => !control || model.get("controls").includes(control));
+  const values = Object.fromEntries(shown.map(([key]) => [key, element("span", { "data-quantity": key })]));
+  const readouts = element("dl", { class: "acc-readouts" }, ...shown.map(([key, name, unit]) => {
     const value = element("dd", {}, values[key], element("small", {}, unit));
     return element("div", key === "threshold" ? { class: "acc-main" } : {}, element("dt", {}, name), value);
   }));
   const sentence = element("output", { class: "acc-sentence" });
-  let result;
+  let state = null;
 
   const { form, show } = controlForm(model, (key, value) => {
     model.set(key, value);
-    const preset = model.get("presets")[model.get("preset")];
+    const preset = model.get("_presets")[model.get("preset")];
     if (key === "preset" && preset) OF_PRESET.forEach((name) => model.set(name, preset[name]));
     if (preset && OF_PRESET.some((name) => model.get(name) !== preset[name])) model.set("preset", "");
     model.save_changes();
   });
-  const figure = chart(model, root, (ink) => fractionFigure(model, result, ink));
+  const figure = chart(model, root, (ink) =>
+    state && (model.get("view") === "reach" ? reachFigure : fractionFigure)(state, ink));
 
   const update = () => {
-    const settings = settingsOf(model);
-    const { threshold } = compute({ ...settings, lengths: [] });
-    const lengths = lengthsFor(threshold, settings.m);
-    result = { lengths, ...compute({ ...settings, lengths }) };
-    for (const [key, node] of Object.entries(values)) {
-      node.textContent = format(result[key]);
-      node.dataset.quantity = key;
-      node.dataset.value = String(result[key]);
+    let words;
+    try {
+      state = stateOf(model);
+      words = inWords(state);
+    } catch (error) {
+      state = null;
+      words = error.message;
     }
-    sentence.textContent = inWords(model, result);
+    for (const [key, , , write] of shown) {
+      const value = state ? state.result[key] : null;
+      values[key].textContent = state ? write(value) : "–";
+      values[key].dataset.value = String(value);
+    }
+    sentence.textContent = words;
+    sentence.classList.toggle("acc-message", !state);
     show();
     figure.draw();
   };
@@ -63,50 +89,21 @@ function render({ model, el }) {
   };
 }
 
-/** What the numbers say, read out by a screen reader when they change. */
-function inWords(model, { threshold, slope }) {
-  const m = model.get("m");
-  const tens = power("10", Math.floor(100 * Math.log10(model.get("vocab"))));
-  const preset = model.get("presets")[model.get("preset")];
+/** What the numbers say; a screen reader reads it out when they change. */
+function inWords({ settings, result, preset }) {
+  const { m, vocab } = settings;
+  const tens = power("10", Math.floor(100 * Math.log10(vocab)));
   const vectors = m === 1 ? "One memory vector reaches" : `${format(m)} memory vectors reach`;
-  const measured = preset
-    ? ` Measured on ${preset.label}: ${format(preset.slope * m)} tokens; the bound is ${format(slope / preset.slope, 3)} times that. ${preset.note}`
-    : "";
-  return `${vectors} at most n* = ${format(threshold)} tokens. A hundred tokens further, at most one`
-    + ` target in ${tens} is accessible.${measured}`;
-}
-
-function fractionFigure(model, result, ink) {
-  const linear = model.get("scale") === "linear";
-  const curve = (logs) => (linear ? logs.map((log) => 10 ** log) : logs);
-  const hover = "n = %{x:.1f}<br>" + (linear ? "fraction %{y:.3g}" : "log₁₀ fraction %{y:.1f}");
-  const line = (name, logs, style) => ({
-    x: result.lengths, y: curve(logs), name, mode: "lines", line: style, hovertemplate: hover,
-  });
-  const data = [line("memory vectors", result.log10_fraction, { color: ink.accent, width: 3 })];
-  if (model.get("hard")) {
-    data.push(line("hard prompts", result.log10_hard_fraction, { color: ink.second, width: 2, dash: "dash" }));
+  const parts = [
+    `${vectors} at most n* = ${format(result.threshold)} tokens.`,
+    `A hundred tokens further, at most one target in ${tens} is accessible.`,
+  ];
+  if (!result.rigorous) parts.push("This count is heuristic: an ℓ∞ count times an ℓ2 share of directions.");
+  if (preset) {
+    parts.push(`Measured on ${preset.label}: ${format(preset.slope * m)} tokens; the bound is`
+      + ` ${format(result.slope / preset.slope, 3)} times that. ${preset.note}`);
   }
-  const lowest = linear ? 0 : Math.min(...data.flatMap((trace) => trace.y));
-  const upright = (name, n, dash) => ({
-    x: [n, n], y: [lowest, linear ? 1 : 0], name, mode: "lines", line: { color: ink.muted, width: 1.5, dash },
-    hovertemplate: `${name}: ${format(n)} tokens<extra></extra>`,
-  });
-  data.push(upright("threshold n*", result.threshold, "dot"));
-  const preset = model.get("presets")[model.get("preset")];
-  if (preset) data.push(upright("measured", preset.slope * model.get("m"), "solid"));
-  return {
-    data,
-    layout: {
-      xaxis: { title: { text: "length n of the target (tokens)" }, range: [0, result.lengths.at(-1)] },
-      yaxis: {
-        title: { text: linear ? "accessible fraction" : "log₁₀ fraction" },
-        range: linear ? [-0.03, 1.06] : [lowest * 1.03, -lowest * 0.04],
-      },
-    },
-    words: `Largest accessible fraction against length: all of them up to n* = ${format(result.threshold)}`
-      + ` tokens, then a factor |V| = ${format(model.get("vocab"))} less for each further token.`,
-  };
+  return parts.join(" ");
 }
 
 export default { render };
