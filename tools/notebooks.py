@@ -102,8 +102,11 @@ def key(notebook: Path, profile: str) -> str:
     return digest(files, ROOT, profile, platform.python_version(), sys.platform)
 
 
-def normalise(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Drop what differs from run to run (times, random ids, views that need a kernel), in place."""
+def normalise(notebook: nbformat.NotebookNode, profile: str) -> nbformat.NotebookNode:
+    """Drop what differs from run to run (times, random ids, views that need a kernel), in place.
+
+    The cell that papermill injected leaves the page, and a last line says the profile instead.
+    """
     notebook.metadata.pop("papermill", None)
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
@@ -111,8 +114,11 @@ def normalise(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
         cell.metadata.pop("execution", None)
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.id = "injected-parameters"
+            cell.metadata["tags"].append("remove-cell")
         for output in cell.get("outputs", []):
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+    note = f"*This page was computed with the profile `{profile}`: [how](../book/rerun.md).*"
+    notebook.cells.append(nbformat.v4.new_markdown_cell(note, id="run-note"))
     return notebook
 
 
@@ -136,7 +142,7 @@ def execute(notebook: Path, output: Path, profile: str, *, progress: bool = Fals
         store_widget_state=False,
         log_output=False,
     )
-    nbformat.write(normalise(nbformat.read(output, as_version=4)), output)
+    nbformat.write(normalise(nbformat.read(output, as_version=4), profile), output)
 
 
 def run_notebooks(notebooks: list[Path], profile: str, *, force: bool = False) -> None:
