@@ -14,11 +14,13 @@ ROWS = {
     "ellipsoid_nonuniform": "Box, unequal cells",
     "ellipsoid_variable_eps": "Box, variable ε",
 }
-SOURCES = {
-    "authors_csv": "this paper: slope over m",
-    "kuratov_csv": "Kuratov et al., table: tokens gained",
-    "kuratov_notebooks": "Kuratov et al., notebooks: accuracy ≥ 0.99",
-    "progressive": "progressive cramming: exact",
+COLUMNS = {
+    "this paper, slope": ("authors_csv", "slope"),
+    "gained, PG-19": ("kuratov_csv", "pg19"),
+    "gained, random": ("kuratov_csv", "random"),
+    "accuracy ≥ 0.99, PG-19": ("kuratov_notebooks", "pg19"),
+    "accuracy ≥ 0.99, random": ("kuratov_notebooks", "random"),
+    "exact, PG-19": ("progressive", "pg19"),
 }
 SYMBOLS = ("circle", "square", "diamond", "cross")
 
@@ -36,7 +38,7 @@ def entries(limit: float) -> go.Figure:
             hovertemplate=f"{model.label}: %{{x}}<extra></extra>",
         )
     figure.add_vline(x=limit, line={"dash": "dash", "color": PALETTE[7]})
-    figure.update_xaxes(title="theoretical slope / empirical slope")
+    figure.update_xaxes(title="theory / measured")
     figure.update_yaxes(autorange="reversed")
     return figure.update_layout(height=450, legend={"y": -0.3})
 
@@ -71,7 +73,7 @@ def exchange() -> go.Figure:
             hovertemplate="%{y}: %{x:.2f}<extra>" + words + "</extra>",
         )
         figure.data[-1].marker.line.color = color
-    figure.update_xaxes(title="theoretical slope / empirical slope")
+    figure.update_xaxes(title="theory / measured")
     figure.update_yaxes(autorange="reversed")
     return figure.update_layout(height=460, legend={"y": -0.25})
 
@@ -101,16 +103,6 @@ def one_vector() -> list[dict[str, object]]:
     return [row for row in rows if row["model"] in shared]
 
 
-COLUMNS = {
-    "this paper (slope)": ("authors_csv", "slope"),
-    "gained, PG-19": ("kuratov_csv", "pg19"),
-    "gained, random": ("kuratov_csv", "random"),
-    "accuracy ≥ 0.99, PG-19": ("kuratov_notebooks", "pg19"),
-    "accuracy ≥ 0.99, random": ("kuratov_notebooks", "random"),
-    "exact, PG-19": ("progressive", "pg19"),
-}
-
-
 def side_by_side() -> list[list[object]]:
     """Rows of a table: a model, then its tokens in each of COLUMNS, None where not measured."""
     found = {(row["model"], row["source"], row["kind"]): row["tokens"] for row in one_vector()}
@@ -126,25 +118,23 @@ def denominators() -> go.Figure:
         key=lambda name: max(float(str(r["tokens"])) for r in rows if r["model"] == name),
     )
     figure = go.Figure()
-    for i, (source, words) in enumerate(SOURCES.items()):
-        for kind, fill in (("slope", ""), ("pg19", ""), ("random", "-open")):
-            kept = [row for row in rows if row["source"] == source and row["kind"] == kind]
-            if not kept:
-                continue
-            label = words if kind == "slope" else f"{words}, {kind}"
-            figure.add_scatter(
-                x=[row["tokens"] for row in kept],
-                y=[row["model"] for row in kept],
-                mode="markers",
-                name=label,
-                marker={
-                    "size": 11,
-                    "color": PALETTE[i],
-                    "symbol": SYMBOLS[i] + fill,
-                    "line": {"width": 2, "color": PALETTE[i]},
-                },
-                hovertemplate="%{y}: %{x} tokens<extra>" + label + "</extra>",
-            )
-    figure.update_xaxes(type="log", title="tokens stored in one memory vector")
+    sources = list(dict.fromkeys(source for source, _ in COLUMNS.values()))
+    for label, (source, kind) in COLUMNS.items():
+        kept = [row for row in rows if row["source"] == source and row["kind"] == kind]
+        i = sources.index(source)
+        figure.add_scatter(
+            x=[row["tokens"] for row in kept],
+            y=[row["model"] for row in kept],
+            mode="markers",
+            name=label,
+            marker={
+                "size": 11,
+                "color": PALETTE[i],
+                "symbol": SYMBOLS[i] + ("-open" if kind == "random" else ""),
+                "line": {"width": 2, "color": PALETTE[i]},
+            },
+            hovertemplate="%{y}: %{x} tokens<extra>" + label + "</extra>",
+        )
+    figure.update_xaxes(type="log", title="tokens in one vector")
     figure.update_yaxes(categoryorder="array", categoryarray=order)
     return figure.update_layout(height=520, legend={"y": -0.28})
