@@ -204,7 +204,12 @@ def cone_ratio(name: str) -> float:
     """
     of = model(name)
     axis = np.eye(1, of.d)[0]
-    cone = Cone(axis, radius(name), float(np.arccos(of.min_cos_csv)) / 2, rule="half the angle")
+    cone = Cone(
+        axis,
+        radius(name),
+        float(np.arccos(of.min_cos_csv)) / 2,
+        rule="cone by half the largest angle",
+    )
     return ratio(cone.log_packing(PAPER_EPS), name)
 
 

@@ -73,7 +73,7 @@ def test_ten_thousand_embeddings_of_each_norm_lie_inside(kind):
     assert len(x) == INPUTS
     assert np.isfinite(x).all()
     assert support.contains(x).all()
-    # The set is not loose: the embeddings lie on it, and a slightly smaller set holds none of these.
+    # The set is not loose: the embeddings lie on its surface, so a smaller one holds none of them.
     smaller = NormEllipsoid(support.gain * 0.9, support.shift, support.centred)
     assert not smaller.contains(x[-500:]).any()
 
