@@ -103,3 +103,21 @@ def test_data_can_be_downloaded(page_of):
     with page.expect_download() as waiting:
         page.get_by_text("Data of this figure").click()
     assert waiting.value.suggested_filename == "figure-rise.json"
+
+
+def test_nothing_offers_to_send_the_figure_away(page_of):
+    page, _ = page_of(rising())
+    offers = page.locator(".modebar-btn").evaluate_all("(all) => all.map((b) => b.dataset.title)")
+    assert "Zoom" in offers
+    assert not any("share" in offer.lower() or "cloud" in offer.lower() for offer in offers)
+
+
+def test_print_is_dark_on_white_whatever_the_theme(page_of):
+    page, _ = page_of(rising())
+    page.evaluate("() => { document.documentElement.dataset.theme = 'dark'; }")
+    ink = "() => getComputedStyle(document.querySelector('.xtick text')).fill"
+    page.wait_for_function(f"() => ({ink})().includes('250')")
+    page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    page.wait_for_function(f"() => ({ink})() === 'rgb(31, 35, 40)'")
+    page.evaluate("() => window.dispatchEvent(new Event('afterprint'))")
+    page.wait_for_function(f"() => ({ink})().includes('250')")

@@ -12,6 +12,18 @@ function colours(place) {
   return { text, surface, grid };
 }
 
+// On paper there is no dark page.
+const PAPER = { text: "#1f2328", surface: "#ffffff", grid: "#c8ccd1" };
+
+// Nothing is sent anywhere, and a finger scrolls the page instead of drawing a zoom box.
+const CONFIG = {
+  responsive: true,
+  displaylogo: false,
+  displayModeBar: "hover",
+  showSendToCloud: false,
+  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+};
+
 function themed(layout, { text, surface, grid }) {
   const change = {
     "font.color": text,
@@ -59,15 +71,18 @@ async function draw(holder) {
     if (!window.Plotly) throw new Error("the drawing script did not load");
     const figure = JSON.parse(holder.querySelector("script").textContent);
     if (!figure.data?.length) throw new Error("it holds no data");
-    const config = { responsive: true, displaylogo: false, displayModeBar: "hover" };
     place.textContent = "";
-    await Plotly.newPlot(place, { ...figure, config });
-    const follow = () => Plotly.relayout(place, themed(place.layout, colours(place)));
+    await Plotly.newPlot(place, { ...figure, config: CONFIG });
+    const paint = (ink) => Plotly.relayout(place, themed(place.layout, ink));
+    const follow = () => paint(colours(place));
+    if (matchMedia("(pointer: coarse)").matches) await Plotly.relayout(place, "dragmode", false);
     await follow();
     new MutationObserver(follow).observe(document.documentElement, {
       attributes: true,
       attributeFilter: ["data-theme"],
     });
+    window.addEventListener("beforeprint", () => paint(PAPER));
+    window.addEventListener("afterprint", follow);
     holder.append(download(figure, holder.id));
     holder.dataset.drawn = "yes";
   } catch (error) {
