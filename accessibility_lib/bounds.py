@@ -47,9 +47,10 @@ def _plain(array: np.ndarray) -> float | np.ndarray:
 
 
 def log_accessible_count(log_packing: float, m: int) -> float:
-    """ln of the most sequences, of all lengths together, that m memory vectors can name.
+    """ln of the most accessible targets of any one length that m memory vectors can name.
 
-    Theorem 4.5: the count is at most P(E, eps)^m.
+    Theorem 4.5: the count is at most P(E, eps)^m.  It is a count for each length by itself: the
+    prefixes of an accessible target are accessible too, from the same prompts.
 
     >>> log_accessible_count(10.0, m=3)
     30.0
