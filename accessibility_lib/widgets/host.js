@@ -85,26 +85,31 @@ function scaleControl(field, id, commit) {
     if (exact.valueAsNumber !== value) exact.value = String(value);
   };
   const round = element("span", { class: "acc-round" }); // 0.0009765625 is easier to know as 2⁻¹⁰
-  const head = element("div", { class: "acc-head" }, labelOf(field, id), round, exact);
-  return { show, node: element("div", { class: "acc-control" }, head, slider, note) };
+  const head = element("div", { class: "acc-head" }, element("label", { for: id }, field.label), round, exact);
+  return { show, node: element("div", { class: "acc-control" }, head, ...hintOf(field, slider), slider, note) };
 }
 
-function labelOf(field, id, ...first) {
-  return element("label", { for: id }, ...first, field.label, element("small", {}, field.hint));
+/** The line that explains a field, tied to its input; none where there is nothing to explain. */
+function hintOf(field, input) {
+  if (!field.hint) return [];
+  input.setAttribute("aria-describedby", `${input.id}-hint`);
+  return [element("small", { id: `${input.id}-hint` }, field.hint)];
 }
 
 function choiceControl(field, id, commit) {
   const select = element("select", { id });
   for (const [value, text] of field.options) select.append(element("option", { value }, text));
   select.addEventListener("change", () => commit(select.value));
-  const node = element("div", { class: "acc-control" }, labelOf(field, id), select);
+  const label = element("label", { for: id }, field.label);
+  const node = element("div", { class: "acc-control" }, label, ...hintOf(field, select), select);
   return { node, show: (value) => { select.value = value; } };
 }
 
 function switchControl(field, id, commit) {
   const box = element("input", { type: "checkbox", id });
   box.addEventListener("change", () => commit(box.checked));
-  const node = element("div", { class: "acc-control" }, labelOf(field, id, box, " "));
+  const label = element("label", { for: id }, box, " ", field.label);
+  const node = element("div", { class: "acc-control" }, label, ...hintOf(field, box));
   return { node, show: (value) => { box.checked = value; } };
 }
 

@@ -79,7 +79,9 @@ function render({ model, el }) {
     show();
     figure.draw();
   };
-  root.append(form, readouts, sentence, figure.node);
+  const results = element("div", { class: "acc-results" }, readouts, sentence, figure.node);
+  const beside = model.get("controls").length > 4 ? " acc-beside" : "";
+  root.append(element("div", { class: `acc-body${beside}` }, form, results));
   el.append(root);
   model.on("change", update);
   update();
