@@ -29,6 +29,12 @@ def test_prompts_without_tokens_are_refused(prompts):
         prompt_embeddings(models.load("micro-llama"), prompts)
 
 
+def test_equal_prompts_span_no_plane():
+    embeddings = prompt_embeddings(models.load("micro-llama"), [PROMPTS[0], PROMPTS[1], PROMPTS[0]])
+    with pytest.raises(AccessibilityError, match="points 1 and 3 coincide"):
+        plane_through(embeddings)
+
+
 def test_prompts_lie_on_the_outline_of_the_norm():
     loaded = models.load("micro-llama")
     embeddings = prompt_embeddings(loaded, PROMPTS)

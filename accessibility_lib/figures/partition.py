@@ -110,7 +110,7 @@ def growth(widths: Sequence[float], counts: Sequence[int], core: Sequence[int]) 
             line={"color": colour, "dash": dash},
             hovertemplate="window %{x:g} × as wide: %{y} tokens<extra></extra>",
         )
-    figure.update_xaxes(type="log", title="window’s width, 1 = the figure above")
+    figure.update_xaxes(type="log", title="width of the window, × above")
     figure.update_yaxes(title="tokens", rangemode="tozero")
     return figure.update_layout(height=380)
 

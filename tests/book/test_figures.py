@@ -121,3 +121,11 @@ def test_print_is_dark_on_white_whatever_the_theme(page_of):
     page.wait_for_function(f"() => ({ink})() === 'rgb(31, 35, 40)'")
     page.evaluate("() => window.dispatchEvent(new Event('afterprint'))")
     page.wait_for_function(f"() => ({ink})().includes('250')")
+
+
+def test_plot_with_equal_scales_leaves_no_gap_on_a_phone(page_of):
+    shown = rising(height=620, yaxis={"scaleanchor": "x", "constrain": "domain"})
+    page, _ = page_of(shown, viewport={"width": 360, "height": 700})
+    assert page.locator(".acc-plot").bounding_box()["height"] < 500
+    page, _ = page_of(shown, viewport={"width": 900, "height": 700})
+    assert page.locator(".acc-plot").bounding_box()["height"] >= 620

@@ -64,6 +64,13 @@ function download(figure, name) {
   return link;
 }
 
+// A plot with equal scales is about square: on a phone it needs no more height than width.
+function fit(place, layout) {
+  if (!layout.yaxis?.scaleanchor) return;
+  layout.height = Math.min(layout.height || 450, place.clientWidth + 120);
+  place.style.minHeight = `${layout.height}px`;
+}
+
 async function draw(holder) {
   const place = holder.querySelector(".acc-plot");
   const words = place.textContent;
@@ -72,6 +79,7 @@ async function draw(holder) {
     const figure = JSON.parse(holder.querySelector("script").textContent);
     if (!figure.data?.length) throw new Error("it holds no data");
     place.textContent = "";
+    fit(place, figure.layout);
     await Plotly.newPlot(place, { ...figure, config: CONFIG });
     const paint = (ink) => Plotly.relayout(place, themed(place.layout, ink));
     const follow = () => paint(colours(place));
