@@ -141,6 +141,7 @@ def execute(notebook: Path, output: Path, profile: str, *, progress: bool = Fals
         cwd=ROOT,
         store_widget_state=False,
         log_output=False,
+        extra_arguments=["--log-level=ERROR"],  # a kernel on a local port warns of it each time
     )
     nbformat.write(normalise(nbformat.read(output, as_version=4), profile), output)
 
