@@ -32,6 +32,7 @@ def test_same_figure_same_bytes_and_both_mime_types():
     bundle = line()._repr_mimebundle_()
     assert bundle == line()._repr_mimebundle_()
     assert {figures.PLOTLY_MIME, "text/html", "text/plain"} == {*bundle}
+    assert bundle[figures.PLOTLY_MIME]["config"]["showSendToCloud"] is False
     json.dumps(bundle, allow_nan=False)  # NaN is no JSON and a browser would refuse it
 
 

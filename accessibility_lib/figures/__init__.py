@@ -39,6 +39,8 @@ TEMPLATE = go.layout.Template(
 )
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
+# In JupyterLab; the book's figures.js has its own.  Nothing is sent anywhere.
+CONFIG = {"displaylogo": False, "responsive": True, "showSendToCloud": False}
 
 
 def _readable(value: Any) -> Any:
@@ -74,7 +76,8 @@ class Shown:
         )
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        return {PLOTLY_MIME: self.figure, "text/html": self.html(), "text/plain": self.alt}
+        live = {**self.figure, "config": CONFIG}
+        return {PLOTLY_MIME: live, "text/html": self.html(), "text/plain": self.alt}
 
 
 def show(figure: go.Figure, *, alt: str, name: str) -> Shown:
