@@ -18,10 +18,10 @@ class MicroSpec:
     layers: int = 4
     vocab: int = 512
     tied: bool = True
-    steps: int = 3200
+    steps: int = 2400
     batch: int = 16
     length: int = 128
-    lr: float = 3e-3
+    lr: float = 0.01
     warmup: int = 100
     weight_decay: float = 0.1
     clip: float = 1.0
@@ -35,10 +35,10 @@ def _zoo() -> dict[str, MicroSpec]:
         MicroSpec("micro-qwen2", "qwen2"),
         MicroSpec("micro-gpt-neox", "gpt_neox", tied=False),
         MicroSpec("micro-gemma3", "gemma3_text"),
-        MicroSpec("micro-mamba", "mamba", steps=2800, batch=8),
-        replace(llama, name="micro-llama-w32", width=32, lr=6e-3),
-        replace(llama, name="micro-llama-w64", width=64, lr=4e-3),
-        replace(llama, name="micro-llama-w256", width=256, lr=2e-3),
+        MicroSpec("micro-mamba", "mamba", steps=2400, batch=8),
+        replace(llama, name="micro-llama-w32", width=32),
+        replace(llama, name="micro-llama-w64", width=64),
+        replace(llama, name="micro-llama-w256", width=256),
         replace(llama, name="micro-llama-v256", vocab=256),
         replace(llama, name="micro-llama-v1024", vocab=1024),
         replace(llama, name="micro-llama-v2048", vocab=2048),
