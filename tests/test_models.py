@@ -15,7 +15,7 @@ import pytest
 import torch
 from gguf import GGUFWriter
 from safetensors.torch import load_file, save_file
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from accessibility_lib import cli, models
 from accessibility_lib.errors import AccessibilityError
@@ -381,6 +381,17 @@ def test_smollm2_completes_a_sentence():
     assert "Paris" in complete(loaded, "The capital of France is", 4)
 
 
+def test_converted_tokenizer_is_the_one_transformers_makes():
+    ours = models.load("smollm2-135m").tokenizer
+    theirs = AutoTokenizer.from_pretrained(models.fetch("smollm2-135m"))
+    text = "Hello  world, naïve 你好\n\t<|im_start|> 1 2 3"
+    ids = theirs(text).input_ids
+    assert ours(text).input_ids == ids
+    assert ours.decode(ids) == theirs.decode(ids)
+    assert ours.all_special_ids == theirs.all_special_ids
+    assert ours.chat_template == theirs.chat_template
+
+
 @pytest.mark.gemma
 def test_gemma_completes_a_sentence():
     loaded = models.load("gemma-3-270m")
@@ -388,7 +399,7 @@ def test_gemma_completes_a_sentence():
     assert (adapter.width, adapter.vocab_size) == (640, 262144)
     assert adapter.embedding_scale == pytest.approx(640**0.5, rel=1e-2)
     assert adapter.norm.gain.median() == pytest.approx(9.25, abs=0.1)
-    assert "Paris" in complete(loaded, "The capital of France is", 4)
+    assert "cold" in complete(loaded, "The opposite of hot is", 4)
 
 
 # The command
