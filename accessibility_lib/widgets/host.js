@@ -242,6 +242,7 @@ function chart(model, root, figure) {
 
 function style(layout, ink) {
   const axis = { gridcolor: ink.rule, linecolor: ink.muted, zerolinecolor: ink.rule, automargin: true, exponentformat: "power", separatethousands: true, minexponent: 7 };
+  const withTitle = ({ title, ...rest }) => ({ ...axis, title: { text: title, font: { size: 13 } }, ...rest });
   return {
     autosize: true, height: 340, margin: { l: 56, r: 12, t: 12, b: 48 },
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
@@ -249,7 +250,7 @@ function style(layout, ink) {
     hoverlabel: { bgcolor: ink.surface, bordercolor: ink.muted, font: { color: ink.text } },
     separators: ".,", legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", bgcolor: "rgba(0,0,0,0)" },
     ...layout,
-    xaxis: { ...axis, ...layout.xaxis }, yaxis: { ...axis, ...layout.yaxis },
+    xaxis: withTitle(layout.xaxis), yaxis: withTitle(layout.yaxis),
   };
 }
 

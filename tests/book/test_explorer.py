@@ -353,7 +353,7 @@ def test_lengths_by_memory_vectors_with_measured_points(show):
     mine = ({"label": "micro", "m": 1, "n": 9.5}, {"label": "micro", "m": 2, "n": 16})
     page, watch = show(BoundExplorer(preset="pythia-160m", view="reach", hard=True, measured=mine))
     shown = curves(page)
-    assert shown["measured here"] == {"x": [1, 2], "y": [9.5, 16]}
+    assert shown["measured points"] == {"x": [1, 2], "y": [9.5, 16]}
     assert sorted(shown["other publications"]["y"]) == [61, 65, 71, 80]
     assert shown["measured slope"]["y"][0] == pytest.approx(90.4)
     slope = BoundExplorer(preset="pythia-160m").result["slope"]
@@ -416,3 +416,25 @@ def test_figure_follows_the_theme_and_the_width(show):
     page.wait_for_function("document.querySelector('.acc-chart .main-svg').clientWidth < 400")
     assert page.evaluate("document.scrollingElement.scrollWidth") == 400
     assert watch.troubles == []
+
+
+def test_prints_dark_on_white_in_the_dark_theme(show):
+    page, watch = show(BoundExplorer(), theme="dark", viewport={"width": 720, "height": 900})
+    page.emulate_media(media="print")
+    colours = page.evaluate(
+        """() => ['.acc-explorer', '.acc-sentence', '.acc-chart .xtick text'].map((part) => {
+             const style = getComputedStyle(document.querySelector(part));
+             return part.includes('tick') ? style.fill : part === '.acc-explorer'
+               ? style.backgroundColor : style.color;
+           })"""
+    )
+    assert colours == ["rgb(255, 255, 255)", "rgb(0, 0, 0)", "rgb(0, 0, 0)"]
+    assert page.locator("input[type=range]:visible").count() == 0  # the numbers say it
+    assert watch.troubles == []
+
+
+def test_results_stay_in_view_beside_many_controls(show):
+    page, _ = show(BoundExplorer(), viewport={"width": 1000, "height": 800})
+    page.locator("select[id$='-view']").scroll_into_view_if_needed()
+    assert page.evaluate("scrollY") > 100
+    assert page.locator("[data-quantity=threshold]").bounding_box()["y"] >= 0

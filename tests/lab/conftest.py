@@ -94,9 +94,11 @@ ASK = """async (code) => {
 class Notebook:
     """A notebook open in JupyterLab."""
 
-    def __init__(self, page) -> None:
+    def __init__(self, page, name: str) -> None:
         self.page = page
-        page.wait_for_function("() => window.jupyterapp?.shell?.currentWidget?.context")
+        page.wait_for_function(
+            "(name) => window.jupyterapp?.shell?.currentWidget?.context?.path === name", arg=name
+        )
         page.evaluate(RESTORED)
 
     def run_all(self) -> None:
@@ -120,11 +122,13 @@ def open_notebook(lab, open_page):
     """``open_notebook(name)`` -> (Notebook, Watch)."""
 
     def opener(name: str):
+        # A workspace of its own, or JupyterLab opens what an earlier test had open.
+        workspace = name.partition(".")[0]
         page, watch = open_page(
-            f"{lab}/lab/tree/{name}?token={TOKEN}",
+            f"{lab}/lab/workspaces/{workspace}/tree/{name}?token={TOKEN}",
             inside=(lab, lab.replace("http", "ws")),
             viewport={"width": 1280, "height": 900},
         )
-        return Notebook(page), watch
+        return Notebook(page, name), watch
 
     return opener

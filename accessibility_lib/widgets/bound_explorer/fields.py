@@ -87,8 +87,8 @@ FIELDS: dict[str, Field] = {
             ("cone", "cone: the ball near one direction"),
             ("box", "box: sides shorter than the ball's"),
             ("ellipsoid", "ellipsoid"),
-            ("rmsnorm", "norm ellipsoid, after RMSNorm"),
-            ("layernorm", "norm ellipsoid, after LayerNorm"),
+            ("rmsnorm", "norm ellipsoid (RMSNorm)"),
+            ("layernorm", "norm ellipsoid (LayerNorm)"),
         ),
     ),
     "r": Scale(
@@ -187,7 +187,13 @@ FIELDS: dict[str, Field] = {
         "",
         (("fraction", "accessible fraction by length"), ("reach", "length by memory vectors")),
     ),
-    "scale": Choice(FIGURE, "Vertical axis", "", (("log", "log₁₀"), ("linear", "linear"))),
+    "scale": Choice(
+        FIGURE,
+        "Vertical axis",
+        "",
+        (("log", "log₁₀"), ("linear", "linear")),
+        when=("view", ("fraction",)),
+    ),
     "hard": Switch(FIGURE, "hard prompts too", "prompts of m tokens: there are only |V|ᵐ"),
 }
 

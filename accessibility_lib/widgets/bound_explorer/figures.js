@@ -28,9 +28,9 @@ function fractionFigure({ settings, result, preset, hard, linear }, ink) {
   return {
     data,
     layout: {
-      xaxis: { title: { text: "length n of the target (tokens)" }, range: [0, lengths.at(-1)] },
+      xaxis: { title: "length n of the target (tokens)", range: [0, lengths.at(-1)] },
       yaxis: {
-        title: { text: linear ? "accessible fraction" : "log₁₀ fraction" },
+        title: linear ? "accessible fraction" : "log₁₀ fraction",
         range: linear ? [-0.03, 1.06] : [lowest * 1.03, -lowest * 0.04],
       },
     },
@@ -39,11 +39,12 @@ function fractionFigure({ settings, result, preset, hard, linear }, ink) {
   };
 }
 
-/** 1, 2, 3, 5, 10, 20 and so on; powers of ten only on a long axis. */
-function ticksTo(end) {
-  const steps = end > 100 ? [1] : [1, 2, 5];
-  const tens = Array.from({ length: Math.ceil(Math.log10(end)) + 1 }, (_, k) => 10 ** k);
-  return tens.flatMap((ten) => steps.map((step) => step * ten)).concat(end > 100 ? [] : [3]).filter((m) => m <= end);
+/** Ticks of a logarithmic axis: 1, 2, 5, 10 and so on, or only powers of ten on a long one. */
+function ticks(low, high) {
+  const steps = high > 300 * low ? [1] : [1, 2, 5];
+  const first = Math.floor(Math.log10(low));
+  const tens = Array.from({ length: Math.ceil(Math.log10(high)) - first + 1 }, (_, k) => 10 ** (first + k));
+  return tens.flatMap((ten) => steps.map((step) => step * ten));
 }
 
 function reachFigure({ settings, result, preset, measured, hard }, ink) {
@@ -66,16 +67,17 @@ function reachFigure({ settings, result, preset, measured, hard }, ink) {
     name, mode: "markers", marker: { color: ink.text, size: 9, symbol }, hovertemplate: "%{text}: %{y} tokens<extra></extra>",
   });
   if (points.length > own.length) data.push(scatter("other publications", points.filter((point) => !point.own), "diamond-open"));
-  if (own.length) data.push(scatter("measured here", own, "circle"));
+  if (own.length) data.push(scatter("measured points", own, "circle"));
   data.push({
     x: [settings.m], y: [result.threshold], name: "now", mode: "markers", showlegend: false,
     marker: { color: ink.accent, size: 11 }, hovertemplate: "now: %{y:.1f} tokens<extra></extra>",
   });
+  const tokens = data.flatMap((trace) => trace.y).filter((n) => n > 0);
   return {
     data,
     layout: {
-      xaxis: { title: { text: "memory vectors m" }, type: "log", tickvals: ticksTo(end) },
-      yaxis: { title: { text: "tokens" }, type: "log", dtick: 1 },
+      xaxis: { title: "memory vectors m", type: "log", tickvals: ticks(1, end) },
+      yaxis: { title: "tokens", type: "log", tickvals: ticks(Math.min(...tokens), Math.max(...tokens)) },
     },
     words: `Length against the number of memory vectors: the threshold grows by ${format(result.slope)} tokens`
       + ` a vector${preset ? `, the measured length by ${format(preset.slope)}` : ""}.`,
