@@ -64,7 +64,7 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, nargs="+", default=[4, 6, 8, 10, 12, 16])
     args = parser.parse_args()
     torch.set_num_threads(1)
-    held_out = corpus.build().held_out
+    held_out = corpus.load().held_out
     for name in args.names:
         start = time.perf_counter()
         loaded = models.load(name)

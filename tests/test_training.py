@@ -128,7 +128,7 @@ def test_unknown_family_and_unknown_name_are_refused(tmp_path):
 
 def test_command_trains_by_name(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(specs.ZOO, "tiny", TINY)
-    monkeypatch.setattr(corpus, "build", lambda: TEXT)
+    monkeypatch.setattr(corpus, "load", lambda: TEXT)
     work, out = str(tmp_path / "work"), str(tmp_path / "out")
     assert cli.main(["train-micro", "tiny", "--work", work, "--out", out]) == 0
     assert "bits per byte" in capsys.readouterr().out
@@ -191,8 +191,8 @@ raise SystemExit
 
 
 def test_corpus_is_deterministic_and_split_by_hash():
-    first = corpus.build.__wrapped__(("tornado", "traitlets"))
-    again = corpus.build.__wrapped__(("traitlets", "tornado"))
+    first = corpus.build(("tornado", "traitlets"))
+    again = corpus.build(("traitlets", "tornado"))
     assert first == again
     assert first.held_out
     assert not set(first.train) & set(first.held_out)
@@ -201,6 +201,17 @@ def test_corpus_is_deterministic_and_split_by_hash():
     assert set(first.versions) == {"tornado", "traitlets"}
 
 
+def test_corpus_is_read_once_and_then_from_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(corpus, "PACKAGES", ("tornado",))
+    built = corpus.build(("tornado",))
+    monkeypatch.setattr(corpus, "build", lambda: built)
+    first = corpus.load(tmp_path)
+    corpus._load.cache_clear()
+    monkeypatch.setattr(corpus, "build", None)
+    assert corpus.load(tmp_path) == first
+    corpus._load.cache_clear()
+
+
 def test_missing_package_is_refused():
     with pytest.raises(AccessibilityError, match="'no_such_package', which is not installed"):
-        corpus.build.__wrapped__(("no_such_package",))
+        corpus.build(("no_such_package",))

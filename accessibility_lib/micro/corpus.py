@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
+import os
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -19,6 +21,7 @@ from importlib import metadata, util
 from pathlib import Path
 
 from accessibility_lib.errors import AccessibilityError
+from accessibility_lib.models.registry import cache_dir
 
 # Import names; all are direct or transitive dependencies pinned in requirements.txt.
 PACKAGES = (
@@ -30,6 +33,7 @@ PACKAGES = (
 # Functions that attach a docstring to a compiled object: the text is one of their arguments.
 ATTACHERS = frozenset({"add_docstr", "add_newdoc", "_add_docstr"})
 SHORTEST = 60  # characters; shorter docstrings are titles, not prose
+RECIPE = 1  # raise it when a change of this file changes the corpus
 HELD_OUT = 5  # of 256 hash values, so about 2 % of the documents
 
 
@@ -97,12 +101,12 @@ def _sources(package: str) -> Iterator[Path]:
     yield from sorted(Path(spec.submodule_search_locations[0]).rglob("*.py"))
 
 
-def _version(package: str) -> str:
-    distributions = metadata.packages_distributions().get(package, [package])
-    return metadata.version(sorted(distributions)[0])
+def _versions(packages: Sequence[str]) -> dict[str, str]:
+    distributions = metadata.packages_distributions()
+    names = {package: sorted(distributions.get(package, [package]))[0] for package in packages}
+    return {package: metadata.version(names[package]) for package in sorted(packages)}
 
 
-@lru_cache(maxsize=1)
 def build(packages: Sequence[str] = PACKAGES) -> Corpus:
     """Read the corpus from the installed ``packages`` (import names).
 
@@ -126,5 +130,28 @@ def build(packages: Sequence[str] = PACKAGES) -> Corpus:
                 key = hashlib.sha256(document.encode("utf-8", "replace")).digest()
                 digest.update(key)
                 (held_out if key[0] < HELD_OUT else train).append(document)
-    versions = {package: _version(package) for package in sorted(packages)}
-    return Corpus(tuple(train), tuple(held_out), versions, digest.hexdigest())
+    return Corpus(tuple(train), tuple(held_out), _versions(packages), digest.hexdigest())
+
+
+def load(cache: str | Path | None = None) -> Corpus:
+    """The corpus of :data:`PACKAGES`, read from the sources once (about a minute) and then from
+    the cache folder (see :func:`accessibility_lib.models.cache_dir`), as long as their versions
+    stay the same.
+    """
+    return _load(cache_dir(cache) / "corpus")
+
+
+@lru_cache(maxsize=1)
+def _load(folder: Path) -> Corpus:
+    versions = _versions(PACKAGES)
+    key = hashlib.sha256(json.dumps([RECIPE, versions]).encode()).hexdigest()
+    path = folder / f"{key[:16]}.json"
+    if path.is_file():
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        return Corpus(tuple(fields[0]), tuple(fields[1]), versions, fields[2])
+    corpus = build()
+    folder.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(f".{os.getpid()}.part")
+    beside.write_text(json.dumps([corpus.train, corpus.held_out, corpus.sha256]), encoding="utf-8")
+    beside.replace(path)
+    return corpus

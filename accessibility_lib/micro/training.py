@@ -291,7 +291,7 @@ def train_named(
             if unknown
             else f"--every {every} is no number of steps; give at least 1"
         )
-    corpus = corpora.build()
+    corpus = corpora.load()
     for name in specs.ZOO if "all" in names else names:
         folder = Path(out or MICRO) / name
         card = make(specs.ZOO[name], corpus, Path(work) / name, folder, every=every)
