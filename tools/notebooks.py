@@ -32,11 +32,12 @@ READS = {"models": ("micro_models",)}
 
 
 def digest(files: Iterable[Path], base: Path, *words: str) -> str:
-    """SHA-256 over words, the files' paths relative to ``base`` and their bytes."""
+    """SHA-256 over words, the files' paths (relative to ``base`` if under it) and their bytes."""
     total = hashlib.sha256("\0".join(words).encode())
     for file in files:
         content = hashlib.sha256(file.read_bytes()).hexdigest()
-        total.update(f"\0{file.relative_to(base).as_posix()}\0{content}".encode())
+        name = file.relative_to(base) if file.is_relative_to(base) else Path(file.name)
+        total.update(f"\0{name.as_posix()}\0{content}".encode())
     return total.hexdigest()
 
 
