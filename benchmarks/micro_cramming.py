@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import time
 
 import numpy as np
@@ -18,6 +19,7 @@ from torch.nn import functional as F
 
 from accessibility_lib import models
 from accessibility_lib.micro import corpus, scan, tokenizer
+from accessibility_lib.models.registry import MICRO
 
 
 def targets(held_out: np.ndarray, n: int, count: int, seed: int) -> torch.Tensor:
@@ -62,6 +64,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--lr", type=float, default=0.1)
     parser.add_argument("--lengths", type=int, nargs="+", default=[4, 6, 8, 10, 12, 16])
+    parser.add_argument("--record", action="store_true", help="write n50(1) into the card")
     args = parser.parse_args()
     torch.set_num_threads(1)
     held_out = corpus.load().held_out
@@ -78,6 +81,17 @@ def main() -> None:
         n50 = float(np.interp(0.5, shares[::-1], args.lengths[::-1]))
         seconds = time.perf_counter() - start
         reached = " ".join(f"{n}:{c}/16" for n, c in zip(args.lengths, counts, strict=True))
+        if args.record:
+            path = MICRO / name / "card.json"
+            card = json.loads(path.read_text(encoding="utf-8"))
+            card["cramming"] = {
+                "n50": round(n50, 1),
+                "memory_vectors": 1,
+                "reached_of_16": dict(zip(map(str, args.lengths), counts, strict=True)),
+                "steps": args.steps,
+                "lr": args.lr,
+            }
+            path.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
         print(f"{name}: n50(1) = {n50:.1f} ({reached}; {seconds:.0f} s)", flush=True)
 
 

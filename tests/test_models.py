@@ -371,6 +371,22 @@ def test_hub_refusals_are_explained(kind, message, tmp_path, monkeypatch):
         models.fetch("owner/name", cache=tmp_path)
 
 
+def test_a_broken_off_hub_download_is_taken_up_again(folder, tmp_path, monkeypatch):
+    import huggingface_hub
+
+    half = tmp_path / "half"
+    shutil.copytree(folder, half)
+    (half / "model.safetensors").unlink()
+
+    def snapshot(*_, local_files_only=False, **__):
+        return str(half if local_files_only else folder)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
+    assert models.fetch("owner/name") == folder
+    shutil.copy(folder / "model.safetensors", half)
+    assert models.fetch("owner/name") == half  # whole now: the network is not asked
+
+
 # Pretrained models
 
 

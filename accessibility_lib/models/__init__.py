@@ -32,8 +32,8 @@ DTYPES = ("float32", "bfloat16", "float16", "float64")
 class LoadedModel:
     """A model in evaluation mode, its tokenizer, its adapter, and the sha256 of its weights.
 
-    One process loads a model once, so the model is shared: copy it (``copy.deepcopy``) before you
-    change its weights.
+    One process loads a model once, so the model is shared and its weights take no gradients.  To
+    train it, work on ``copy.deepcopy(loaded.model).requires_grad_()`` and :func:`describe` that.
     """
 
     name: str

@@ -184,9 +184,10 @@ def _from_hub(hub: str, cache: str | Path | None) -> Path:
     }
     try:
         folder = Path(snapshot_download(**options, local_files_only=True))
-        if any(folder.glob("*.safetensors")):
+        files.check_weights(folder)  # a download that was broken off is taken up again
+        if (folder / "config.json").is_file():
             return folder
-    except (OSError, ValueError):  # not there yet
+    except (OSError, ValueError):  # not there yet, or not all of it
         pass
     try:
         return Path(snapshot_download(**options))
