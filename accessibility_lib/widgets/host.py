@@ -198,8 +198,8 @@ class Explorer(anywidget.AnyWidget):
         return {key: getattr(self, key) for key in sorted(self.traits(setting=True))}
 
     def summary(self) -> str:
-        """The settings' result in a sentence, for a reader without scripts."""
-        raise AccessibilityError(f"{type(self).__name__} does not say what it shows.")
+        """What the explorer shows in a sentence, for a reader without scripts."""
+        return repr(self)
 
     def html(self) -> str:
         """The explorer as a piece of a static page; the same settings give the same bytes."""

@@ -17,7 +17,7 @@ from accessibility_lib.widgets.bound_explorer.fields import (
     PRESETS,
     START,
 )
-from accessibility_lib.widgets.bound_explorer.quantities import compute
+from accessibility_lib.widgets.bound_explorer.quantities import compute, slope_of
 from accessibility_lib.widgets.host import FOLDER, Explorer, Setting, text_of
 
 __all__ = ["FIELDS", "PRESETS", "BoundExplorer", "compute"]
@@ -126,7 +126,7 @@ class BoundExplorer(Explorer):
 
     def summary(self) -> str:
         """The settings and the threshold in a sentence."""
-        shown = self.result
+        shown = slope_of(self.settings)
         return (
             f"d = {self.d}, |V| = {self.vocab}, m = {self.m}, support: {self.support}, "
             f"precision: {shown['eps'] or self.dtype}: "

@@ -40,6 +40,11 @@ def support_of(settings: Mapping[str, Any]) -> Support:
     return NormEllipsoid(sizes * settings["gain"], centred=shape == "layernorm")
 
 
+def _reach(support: Support) -> float:
+    """The largest |x_i| in the support."""
+    return float(np.abs(support.bounds()).max())
+
+
 def _eps_of(settings: Mapping[str, Any], reach: float) -> float | None:
     """The precision that the settings name; None where representable numbers are counted."""
     each = grid(settings["dtype"])
@@ -54,6 +59,41 @@ def _eps_of(settings: Mapping[str, Any], reach: float) -> float | None:
         case "roundoff":
             return each.unit_roundoff
     return None
+
+
+def slope_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Of what :func:`compute` returns, the numbers for m memory vectors."""
+    settings = {**START, **settings}
+    vocab = settings["vocab"]
+    support = support_of(settings)
+    eps = _eps_of(settings, _reach(support))
+    if eps is None:
+        log_packing = support.log_representable(settings["dtype"])
+    else:
+        log_packing = support.log_packing(eps)
+    return {
+        "rigorous": support.rigorous or eps is None,
+        "eps": eps,
+        "log_packing": log_packing,
+        "slope": bounds.slope(log_packing, vocab),
+        "threshold": bounds.threshold(log_packing, vocab, settings["m"]),
+        "storage_slope": bounds.storage_slope(settings["d"], BITS[settings["dtype"]], vocab),
+    }
+
+
+def any_length_of(settings: Mapping[str, Any]) -> dict[str, float]:
+    """Of what :func:`compute` returns, the numbers for prompts of any length."""
+    settings = {**START, **settings}
+    vocab, factor = settings["vocab"], int(settings["factor"])
+    at = settings["d"], _reach(support_of(settings))
+    return {
+        "log10_any_length": bounds.log10_threshold_any_length(
+            *at, settings["eps_w"], vocab, factor=factor
+        ),
+        "eps_w_for_length": bounds.wasserstein_eps_for_length(
+            settings["reach_n"], *at, vocab, factor=factor
+        ),
+    }
 
 
 def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,31 +128,14 @@ def compute(settings: Mapping[str, Any]) -> dict[str, Any]:
     (1671.0, [0, -1547])
     """
     settings = {**START, **settings}
-    d, vocab, m = settings["d"], settings["vocab"], settings["m"]
-    support = support_of(settings)
-    reach = float(np.abs(support.bounds()).max())
-    eps = _eps_of(settings, reach)
-    if eps is None:
-        log_packing = support.log_representable(settings["dtype"])
-    else:
-        log_packing = support.log_packing(eps)
+    vocab, m = settings["vocab"], settings["m"]
+    shown = slope_of(settings)
     lengths = list(settings.get("lengths", ()))
-    fraction = bounds.log_accessible_fraction(log_packing, vocab, m, lengths)
+    fraction = bounds.log_accessible_fraction(shown["log_packing"], vocab, m, lengths)
     hard = bounds.log_hard_prompt_fraction(vocab, m, lengths)
-    factor = int(settings["factor"])
     return {
-        "rigorous": support.rigorous or eps is None,
-        "eps": eps,
-        "log_packing": log_packing,
-        "slope": bounds.slope(log_packing, vocab),
-        "threshold": bounds.threshold(log_packing, vocab, m),
-        "storage_slope": bounds.storage_slope(d, BITS[settings["dtype"]], vocab),
-        "log10_any_length": bounds.log10_threshold_any_length(
-            d, reach, settings["eps_w"], vocab, factor=factor
-        ),
-        "eps_w_for_length": bounds.wasserstein_eps_for_length(
-            settings["reach_n"], d, reach, vocab, factor=factor
-        ),
+        **shown,
+        **any_length_of(settings),
         "log10_fraction": (np.asarray(fraction) / math.log(10)).tolist(),
         "log10_hard_fraction": (np.asarray(hard) / math.log(10)).tolist(),
     }
