@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -127,8 +126,3 @@ def fingerprint(files: list[Path]) -> str:
     if len(digests) == 1:
         return digests[0]
     return hashlib.sha256("".join(digests).encode()).hexdigest()
-
-
-def remove(folder: Path) -> None:
-    """Delete a folder, if it is there."""
-    shutil.rmtree(folder, ignore_errors=True)
