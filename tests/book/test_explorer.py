@@ -12,6 +12,8 @@ from accessibility_lib.errors import AccessibilityError
 from accessibility_lib.widgets.bound_explorer import FIELDS, PRESETS, BoundExplorer, compute
 from accessibility_lib.widgets.bound_explorer.fields import GRIDS, OF_PRESET, START
 from accessibility_lib.widgets.host import Choice, Scale
+from tests.conftest import serve
+from tools.notebooks import BUILD
 
 pytestmark = pytest.mark.browser
 
@@ -150,10 +152,11 @@ def test_cone_fraction_and_gamma_against_many_digits(module_address, open_page):
             assert gamma == pytest.approx(float(mpmath.loggamma(mpmath.mpf(d) / 2 + 1)), rel=1e-14)
 
 
+# Below, ``page`` may also be one explorer of a page.
 def quantities(page) -> dict[str, float | None]:
-    return page.evaluate(
-        "() => Object.fromEntries([...document.querySelectorAll('[data-quantity]')]"
-        ".map((node) => [node.dataset.quantity, JSON.parse(node.dataset.value)]))"
+    return page.locator("[data-quantity]").evaluate_all(
+        "(nodes) => Object.fromEntries(nodes.map((node) =>"
+        " [node.dataset.quantity, JSON.parse(node.dataset.value)]))"
     )
 
 
@@ -438,3 +441,30 @@ def test_results_stay_in_view_beside_many_controls(show):
     page.locator("select[id$='-view']").scroll_into_view_if_needed()
     assert page.evaluate("scrollY") > 100
     assert page.locator("[data-quantity=threshold]").bounding_box()["y"] >= 0
+
+
+@pytest.mark.parametrize("how", ["http", "file"])
+def test_published_page_answers_without_a_kernel(how, open_page):
+    html = BUILD / "html"
+    assert html.exists(), "no site to look at: run `make book` first"
+    with serve(html) as site:
+        root = site if how == "http" else html.as_uri()
+        page, watch = open_page(f"{root}/notebooks/02_bounds.html")
+        explorer = page.locator("#explorer-bounds")
+        explorer.locator(".acc-chart[data-drawn]").wait_for()
+        moved = [key for key in SCALES if slider(explorer, key).count()]
+        assert moved == ["m", "d", "vocab", "r", "eps"]
+        for key in moved:
+            for act in ("press", "click"):
+                before = number(explorer, key).input_value()
+                if act == "press":
+                    slider(explorer, key).press("ArrowRight")
+                else:
+                    width = slider(explorer, key).bounding_box()["width"]
+                    slider(explorer, key).click(position={"x": 0.9 * width, "y": 8})
+                assert number(explorer, key).input_value() != before
+                settings = {k: float(number(explorer, k).input_value()) for k in moved}
+                expected = compute({**settings, "d": int(settings["d"])})
+                for name, value in quantities(explorer).items():
+                    assert value == pytest.approx(expected[name], rel=1e-9), (name, settings)
+        assert watch.troubles == []
