@@ -61,7 +61,7 @@ def packing(r: float, eps: float, limit: int = 2000) -> go.Figure:
         )
     figure.update_xaxes(title="x₁", showgrid=False, constrain="domain")
     figure.update_yaxes(title="x₂", showgrid=False, scaleanchor="x")
-    return figure.update_layout(height=480, legend={"y": -0.16})
+    return figure.update_layout(height=480)
 
 
 def any_length(
@@ -94,4 +94,4 @@ def any_length(
     )
     figure.update_xaxes(type="log", title="ε_W / r", exponentformat="power", dtick=1)
     figure.update_yaxes(title="log₁₀ of the threshold (tokens)", range=[-1.5, 6])
-    return figure.update_layout(height=460, legend={"y": -0.24})
+    return figure.update_layout(height=460)

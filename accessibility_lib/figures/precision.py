@@ -57,4 +57,4 @@ def spacings(eps: float, marks: dict[str, float]) -> go.Figure:
     )
     figure.update_xaxes(type="log", title="magnitude", dtick=1, exponentformat="power")
     figure.update_yaxes(type="log", title="gap to the next value", exponentformat="power")
-    return figure.update_layout(height=480, legend={"y": -0.28})
+    return figure.update_layout(height=480)

@@ -35,7 +35,7 @@ def memorised(
         )
     figure.update_xaxes(title="pairs to memorise, k")
     figure.update_yaxes(title="log₁₀ of the share, at most")
-    return figure.update_layout(height=440, legend={"y": -0.28})
+    return figure.update_layout(height=440)
 
 
 def mean_field(widths: Sequence[int], eps: float, k: int, c: float) -> go.Figure:
@@ -51,4 +51,4 @@ def mean_field(widths: Sequence[int], eps: float, k: int, c: float) -> go.Figure
         )
     figure.update_xaxes(title="width d")
     figure.update_yaxes(title="log₁₀ x, the share being O(exp(−x))", rangemode="tozero")
-    return figure.update_layout(height=440, legend={"y": -0.28})
+    return figure.update_layout(height=440)

@@ -40,7 +40,7 @@ def entries(limit: float) -> go.Figure:
     figure.add_vline(x=limit, line={"dash": "dash", "color": PALETTE[7]})
     figure.update_xaxes(title="theory / measured")
     figure.update_yaxes(autorange="reversed")
-    return figure.update_layout(height=450, legend={"y": -0.3})
+    return figure.update_layout(height=450)
 
 
 def exchange() -> go.Figure:
@@ -75,7 +75,7 @@ def exchange() -> go.Figure:
         figure.data[-1].marker.line.color = color
     figure.update_xaxes(title="theory / measured")
     figure.update_yaxes(autorange="reversed")
-    return figure.update_layout(height=460, legend={"y": -0.25})
+    return figure.update_layout(height=460)
 
 
 def one_vector() -> list[dict[str, object]]:
@@ -137,4 +137,4 @@ def denominators() -> go.Figure:
         )
     figure.update_xaxes(type="log", title="tokens in one vector")
     figure.update_yaxes(categoryorder="array", categoryarray=order)
-    return figure.update_layout(height=520, legend={"y": -0.28})
+    return figure.update_layout(height=520)
