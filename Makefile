@@ -2,6 +2,7 @@
 PYTHON ?= python3
 PROFILE ?= book
 BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export JUPYTER_PREFER_ENV_PATH := 1
 
 .DEFAULT_GOAL := help
@@ -33,6 +34,8 @@ clean: ## remove what `make book` made; .venv and the model cache stay
 .venv/installed: requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 13) else f"Python 3.11 to 3.13 is needed and {sys.executable} is {v[0]}.{v[1]}: make PYTHON=/path/to/python3.12")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements.txt
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e .
+	@echo "installing into .venv (a few minutes the first time)"
+	$(PIP) install "$$(grep '^pip==' requirements.txt)" # an old pip overlooks some of the releases
+	$(PIP) install -r requirements.txt
+	$(PIP) install --no-deps --no-build-isolation -e .
 	touch $@
