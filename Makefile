@@ -35,7 +35,6 @@ clean: ## remove what `make book` made; .venv and the model cache stay
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 13) else f"Python 3.11 to 3.13 is needed and {sys.executable} is {v[0]}.{v[1]}: make PYTHON=/path/to/python3.12")'
 	$(PYTHON) -m venv .venv
 	@echo "installing into .venv (a few minutes the first time)"
-	$(PIP) install "$$(grep '^pip==' requirements.txt)" # an old pip overlooks some of the releases
 	$(PIP) install -r requirements.txt
 	$(PIP) install --no-deps --no-build-isolation -e .
 	touch $@
