@@ -19,7 +19,7 @@ def test_notebook_keeps_the_rules(path):
     assert notebook.cells[0].cell_type == "markdown"
     assert notebook.cells[0].source.startswith("# ")
     assert "parameters" in notebook.cells[1].metadata.get("tags", [])
-    assert "profile = " in notebook.cells[1].source
+    assert "profile: str = " in notebook.cells[1].source
     suppressed = {"raises-exception", "skip-execution", "nbval-skip", "remove-stderr"}
     assert not any(suppressed & {*cell.metadata.get("tags", [])} for cell in code)
 
@@ -29,3 +29,4 @@ def test_papermill_explains_each_parameter(path):
     parameters = inspect_notebook(str(path))
     assert "profile" in parameters
     assert all(item["help"] for item in parameters.values()), parameters
+    assert all(item["inferred_type_name"] != "None" for item in parameters.values()), parameters
