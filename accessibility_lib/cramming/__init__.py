@@ -1,0 +1,21 @@
+"""Cramming: how long a target can a few memory vectors make a model give?
+
+:func:`cram` searches memory vectors for whole targets, :func:`horizon` the longest prefix of each.
+Success is teacher-forced with exact logits; :mod:`accessibility_lib.cramming.verify` asks for more.
+A failure says what one optimiser did not find within its budget, so every n50 is a lower bound.
+"""
+
+from accessibility_lib.cramming.config import PUBLISHED, Config, Outcome, Result
+from accessibility_lib.cramming.engine import cram, horizon
+from accessibility_lib.cramming.objective import Check, teacher_forced
+
+__all__ = [
+    "PUBLISHED",
+    "Check",
+    "Config",
+    "Outcome",
+    "Result",
+    "cram",
+    "horizon",
+    "teacher_forced",
+]

@@ -1,0 +1,127 @@
+"""The engine: many targets, lengths and restarts in one batch of memory vectors.
+
+Every row of the batch is one run: a target, a restart, a goal (how much of the target it must give)
+and AdamW moments of its own.  Rows leave when their goal is reached and confirmed, or their steps
+are used up, and rows that wait take their place.  Right padding needs no mask in a causal model.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from tqdm.auto import tqdm
+
+from accessibility_lib._checks import at_least
+from accessibility_lib.cramming.checkpoint import Checkpoint, fingerprint
+from accessibility_lib.cramming.config import Config, Result, check_targets
+from accessibility_lib.cramming.run import Run
+from accessibility_lib.models import LoadedModel
+
+
+def cram(
+    loaded: LoadedModel,
+    targets: Sequence[Any] | Tensor,
+    m: int,
+    config: Config,
+    generator: torch.Generator,
+    *,
+    checkpoint: str | Path | None = None,
+    every: float = 60.0,
+    progress: bool | None = None,
+) -> Result:
+    """Search ``m`` memory vectors for each target such that the model gives the whole target.
+
+    ``targets``: rows of token ids, of any lengths.  ``generator``: a CPU generator, from which the
+    start of every run is drawn first, so that a run does not depend on its company (up to the
+    rounding of batched products).  ``checkpoint``: a file that is written every ``every`` seconds
+    and gone on from where it exists; a kill loses at most that time.  ``progress``: show a bar;
+    None: where the output is a terminal or a notebook.
+
+    Raises :class:`AccessibilityError` for empty targets, tokens out of range, m below 1, targets
+    longer than the context, and a checkpoint of something else.
+
+    >>> from accessibility_lib import models
+    >>> loaded = models.load("micro-llama")
+    >>> result = cram(loaded, [[72, 73]], 1, Config(), torch.Generator().manual_seed(0))
+    >>> result.outcomes[0].success, result.memory.shape
+    (True, torch.Size([1, 1, 128]))
+    """
+    return _solve(loaded, targets, m, config, generator, None, checkpoint, every, progress)
+
+
+def horizon(
+    loaded: LoadedModel,
+    targets: Sequence[Any] | Tensor,
+    m: int,
+    config: Config,
+    generator: torch.Generator,
+    *,
+    growth: int = 1,
+    checkpoint: str | Path | None = None,
+    every: float = 60.0,
+    progress: bool | None = None,
+) -> Result:
+    """The longest prefix of each target that ``m`` memory vectors could be made to give.
+
+    The goal starts at ``growth`` tokens.  When it is reached, the run goes on from there with a
+    goal ``growth`` tokens past the prefix the memory gives already; ``config.steps`` holds for each
+    goal.  ``Outcome.reached`` is the longest prefix confirmed in any restart.  Everything else is
+    as in :func:`cram`.
+
+    >>> from accessibility_lib import models
+    >>> loaded = models.load("micro-llama")
+    >>> config = Config(steps=5, restarts=1)
+    >>> result = horizon(loaded, [[72, 73, 9]], 1, config, torch.Generator().manual_seed(0))
+    >>> 0 <= result.outcomes[0].reached <= 3
+    True
+    """
+    growth = at_least("growth", growth, 1)
+    return _solve(loaded, targets, m, config, generator, growth, checkpoint, every, progress)
+
+
+def _solve(
+    loaded: LoadedModel,
+    targets: Sequence[Any] | Tensor,
+    m: int,
+    config: Config,
+    generator: torch.Generator,
+    growth: int | None,
+    checkpoint: str | Path | None,
+    every: float,
+    progress: bool | None,
+) -> Result:
+    m = at_least("m", m, 1, "a prompt has at least one memory vector")
+    adapter = loaded.adapter
+    positions = getattr(loaded.model.config, "max_position_embeddings", None)
+    rows = check_targets(targets, adapter.vocab_size, positions, m)
+    seeds = torch.randint(1 << 62, (len(rows), config.restarts), generator=generator)
+    run = Run(loaded, rows, m, config, seeds, growth)
+    kept = Checkpoint(checkpoint, fingerprint(loaded, rows, m, config, seeds, growth))
+    run.restore(kept.read())
+    started = saved = time.monotonic()
+    before = run.seconds
+    bar = tqdm(
+        total=len(rows),
+        initial=len(run.done),
+        desc=f"{loaded.name}, m = {m}",
+        disable=None if progress is None else not progress,
+    )
+    with bar:
+        while run.step():
+            now = time.monotonic()
+            run.seconds = before + now - started
+            bar.n = len(run.done)
+            bar.set_postfix(reached=run.successes(), refresh=False)
+            bar.update(0)
+            if kept and now - saved >= every:
+                kept.write(run.state())
+                saved = now
+    run.seconds = before + time.monotonic() - started
+    if kept:
+        kept.write(run.state())
+    return run.result()

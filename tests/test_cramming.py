@@ -1,0 +1,300 @@
+"""Cramming micro models: successes are real, failures are reported, kills are cheap."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from accessibility_lib import models, targets
+from accessibility_lib.cramming import (
+    PUBLISHED,
+    Config,
+    Result,
+    cram,
+    horizon,
+    objective,
+    run,
+    teacher_forced,
+    verify,
+)
+from accessibility_lib.errors import AccessibilityError
+
+TEXT = (
+    "Return the sum of the elements of an array along a given axis, as a new array of floats. " * 2
+)
+SHORT = Config(steps=80, restarts=2)
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return models.load("micro-llama")
+
+
+@pytest.fixture(scope="module")
+def rows(loaded):
+    """Ragged natural targets, the last too long for one vector and so few steps."""
+    draw = np.random.default_rng(0)
+    return [
+        row.tolist() for n in (2, 3, 4, 5, 24) for row in targets.natural(loaded, n, 2, draw, TEXT)
+    ]
+
+
+@pytest.fixture(scope="module")
+def result(loaded, rows):
+    return cram(loaded, rows, 1, SHORT, seeded())
+
+
+def test_short_targets_are_reached_and_long_ones_reported(result, rows):
+    lengths, won, trials = result.counts()
+    assert lengths == [2, 3, 4, 5, 24]
+    assert trials == [2] * 5
+    assert won[0] >= 1
+    assert won[-1] == 0
+    assert sum(won) >= 4
+    assert result.complete
+    for outcome, row, memory in zip(result.outcomes, rows, result.memory, strict=True):
+        assert outcome.target == tuple(row)
+        assert outcome.success == (outcome.status == "reached") == bool(memory.isfinite().all())
+        assert outcome.restart < 2 if outcome.success else outcome.restart == 2
+        assert 1 <= outcome.steps <= 160
+        assert (outcome.gap is not None) == outcome.success
+
+
+def test_every_success_is_exact_and_greedy(loaded, result):
+    won = [i for i, o in enumerate(result.outcomes) if o.success]
+    for i in won:
+        check = teacher_forced(loaded, result.memory[i], result.outcomes[i].target)
+        assert check.right.all()
+        assert float(check.gap.min()) == result.outcomes[i].gap
+    assert all(verify.decodes(loaded, result.memory[won], [result.outcomes[i].target for i in won]))
+
+
+def test_a_run_does_not_depend_on_its_company(loaded, rows, result):
+    alone = cram(loaded, rows, 1, replace(SHORT, batch_tokens=25), seeded())
+    same = [a.reached == b.reached for a, b in zip(alone.outcomes, result.outcomes, strict=True)]
+    assert sum(same) >= len(same) - 1  # rounding of batched products may turn one
+    short = next(i for i, o in enumerate(result.outcomes) if o.success)
+    assert torch.allclose(alone.memory[short], result.memory[short], atol=1e-3)
+
+
+def test_the_gradient_is_that_of_whole_logits(loaded):
+    config = Config(loss="likelihood", chunk=512 * 3)  # three positions at a time
+    tokens, goal = objective.padded([[5, 6, 7, 8], [9, 10]])
+    memory = 0.1 * torch.randn(2, 2, 128, generator=seeded())
+    loss, right, gradient = objective.loss_and_gradient(loaded, memory, tokens, goal, config)
+    for k, n in enumerate(goal.tolist()):
+        leaf = memory[k : k + 1].clone().requires_grad_()
+        row = tokens[k : k + 1, :n]
+        inputs = torch.cat([leaf, loaded.adapter.embed(row[:, :-1])], dim=1)
+        logits = loaded.model(inputs_embeds=inputs).logits[0, 1:]
+        whole = torch.nn.functional.cross_entropy(logits, row[0])
+        whole.backward()
+        assert float(loss[k]) == pytest.approx(whole.item(), rel=1e-5)
+        assert torch.allclose(gradient[k], leaf.grad[0], atol=1e-5)
+        assert float(right[k]) == pytest.approx((logits.argmax(-1) == row[0]).float().mean().item())
+
+
+def test_adamw_is_the_one_of_torch(loaded):
+    config = replace(PUBLISHED, steps=4, patience=None)
+    target = (5, 6, 7, 8, 9, 10, 11, 12)
+    seeds = torch.tensor([[3]])
+    own = run.Run(loaded, [target], 1, config, seeds, None)
+    own.step()  # fills the batch, one step
+    leaf = own._start(0, 0)[None].requires_grad_()
+    optimizer = torch.optim.AdamW([leaf], lr=0.01, betas=(0.9, 0.9), weight_decay=0.01)
+    for step in range(3):
+        if step:
+            own.step()
+        _, _, gradient = objective.loss_and_gradient(
+            loaded, leaf, *objective.padded([target]), config
+        )
+        leaf.grad = gradient
+        optimizer.step()
+        assert torch.allclose(own.batch["memory"], leaf, atol=1e-6)
+
+
+def test_patience_ends_a_run_that_does_not_improve(loaded, rows):
+    config = Config(steps=500, patience=5, restarts=1, lr=1e-6)
+    result = cram(loaded, rows[-1:], 1, config, seeded())
+    assert result.outcomes[0].status == "not reached"
+    assert result.outcomes[0].steps < 100
+
+
+def test_the_published_convention_gives_the_first_token(loaded):
+    draw = np.random.default_rng(4)
+    rows = targets.random_tokens(loaded, 3, 6, draw)
+    given = cram(loaded, rows, 1, replace(SHORT, score_first=False), seeded())
+    won = [i for i, o in enumerate(given.outcomes) if o.success]
+    assert len(won) >= 3
+    alone = verify.decodes(loaded, given.memory[won], [given.outcomes[i].target for i in won])
+    assert not any(alone)  # nothing asked the memory for the first token
+    single = cram(loaded, [[7]], 1, replace(SHORT, score_first=False), seeded())
+    assert single.outcomes[0].success
+
+
+def test_horizon_grows_past_what_it_starts_with(loaded, rows):
+    result = horizon(loaded, rows[-2:], 1, replace(SHORT, restarts=1), seeded(), growth=1)
+    for outcome, memory in zip(result.outcomes, result.memory, strict=True):
+        assert 2 <= outcome.reached < 24
+        assert outcome.status == "not reached"
+        check = teacher_forced(loaded, memory, outcome.target[: outcome.reached])
+        assert check.right.all()
+    whole = horizon(loaded, rows[:1], 1, SHORT, seeded())
+    assert whole.outcomes[0].success
+
+
+@pytest.mark.parametrize("growth", [None, 2])
+def test_a_kill_loses_one_interval(loaded, rows, tmp_path, monkeypatch, growth):
+    arguments = (loaded, rows[4:], 1, replace(SHORT, steps=30))
+    call, options = (cram, {}) if growth is None else (horizon, {"growth": growth})
+    whole = call(*arguments, seeded(), **options)
+    path = tmp_path / "run.safetensors"
+    step, count = run.Run.step, 0
+
+    def killed(self):
+        nonlocal count
+        count += 1
+        if count == 20:
+            raise KeyboardInterrupt
+        return step(self)
+
+    monkeypatch.setattr(run.Run, "step", killed)
+    with pytest.raises(KeyboardInterrupt):
+        call(*arguments, seeded(), checkpoint=path, every=0, **options)
+    monkeypatch.setattr(run.Run, "step", step)
+    resumed = call(*arguments, seeded(), checkpoint=path, **options)
+    assert resumed.outcomes == whole.outcomes
+    assert torch.equal(resumed.memory.nan_to_num(), whole.memory.nan_to_num())
+    again = call(*arguments, seeded(), checkpoint=path, **options)  # nothing left to do
+    assert again.outcomes == whole.outcomes
+    with pytest.raises(AccessibilityError, match="of another model, targets, m"):
+        call(*arguments, seeded(1), checkpoint=path, **options)
+    path.write_bytes(b"torn")
+    with pytest.raises(AccessibilityError, match="cannot be read"):
+        call(*arguments, seeded(), checkpoint=path, **options)
+
+
+def test_successes_reproduce_in_a_fresh_process(loaded, result, tmp_path):
+    result.save(tmp_path / "kept")
+    back = Result.load(tmp_path / "kept.json")
+    assert back.outcomes == result.outcomes
+    assert back.config == result.config
+    assert torch.equal(back.memory.nan_to_num(), result.memory.nan_to_num())
+    code = """
+import json, sys
+from accessibility_lib import models
+from accessibility_lib.cramming import Result, verify
+result = Result.load(sys.argv[1])
+won = [i for i, o in enumerate(result.outcomes) if o.success]
+loaded = models.load(result.model)
+assert loaded.sha256 == result.sha256
+rows = [result.outcomes[i].target for i in won]
+print(json.dumps(verify.decodes(loaded, result.memory[won], rows)))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "kept")], capture_output=True, check=True
+    )
+    answers = json.loads(done.stdout)
+    assert len(answers) == sum(o.success for o in result.outcomes)
+    assert all(answers)
+
+
+def test_a_broken_result_is_refused(result, tmp_path):
+    with pytest.raises(AccessibilityError, match="holds no cramming result"):
+        Result.load(tmp_path / "nothing")
+    result.save(tmp_path / "kept")
+    (tmp_path / "kept.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(AccessibilityError, match="holds no cramming result"):
+        Result.load(tmp_path / "kept")
+
+
+def test_verification(loaded, result):
+    checks = verify.verify(loaded, result, 2**-10, seeded(), draws=4, attack=4)
+    assert [c.target for c in checks] == [i for i, o in enumerate(result.outcomes) if o.success]
+    assert all(c.greedy for c in checks)
+    assert all(c.robust == (c.radius >= 2**-11) or math.isclose(c.radius, 2**-11) for c in checks)
+    assert any(c.radius > 0 for c in checks)
+    memory = result.memory[[c.target for c in checks]]
+    rows = [result.outcomes[c.target].target for c in checks]
+    wide = torch.full((len(rows),), 100.0)
+    assert not verify.survives(loaded, memory, rows, wide, seeded()).all()
+    still = torch.zeros(len(rows))
+    assert verify.survives(loaded, memory, rows, still, seeded()).all()
+
+
+def test_the_attack_finds_what_random_draws_miss(loaded, result):
+    chosen = [i for i, o in enumerate(result.outcomes) if o.success]
+    memory, rows = result.memory[chosen], [result.outcomes[i].target for i in chosen]
+    random = verify.largest_radius(loaded, memory, rows, seeded(), draws=8, attack=0)
+    both = verify.largest_radius(loaded, memory, rows, seeded(), draws=8, attack=10)
+    assert both.log().mean() < random.log().mean()
+
+
+def test_nan_is_reported_and_the_rest_finished(rows):
+    loaded = copy.deepcopy(models.load("micro-llama"))
+
+    def poison(module, args, out):
+        return torch.where((args[0] == 7)[..., None], math.nan, out)
+
+    loaded.model.get_input_embeddings().register_forward_hook(poison)
+    result = cram(loaded, [rows[0], [7, 8, 9], rows[2]], 1, SHORT, seeded())
+    assert [o.status for o in result.outcomes][1] == "not finite"
+    assert result.outcomes[1].loss is None
+    assert result.outcomes[0].success
+    assert result.complete
+
+
+def test_other_families_are_crammed_as_well():
+    tiny = models.load("micro-gpt-neox")
+    result = cram(tiny, [[72, 73], [80, 81]], 2, SHORT, seeded())
+    assert result.memory.shape == (2, 2, 128)
+    assert any(o.success for o in result.outcomes)
+
+
+@pytest.mark.parametrize(
+    ("bad", "m", "message"),
+    [
+        ([[5, 6]], 0, "m = 0"),
+        ([], 1, "no target"),
+        ([[5], []], 1, "target 1 is empty"),
+        ([[5, 512]], 1, "token 512"),
+        ([[5, -1]], 1, "token -1"),
+        ([[5] * 1024], 1, "cut it to 1023"),
+    ],
+)
+def test_bad_targets_are_refused(loaded, bad, m, message):
+    with pytest.raises(AccessibilityError, match=message):
+        cram(loaded, bad, m, SHORT, seeded())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"steps": 0}, "steps = 0"),
+        ({"lr": 0.0}, "lr = 0.0"),
+        ({"betas": (0.9, 1.0)}, "betas"),
+        ({"patience": 0}, "patience = 0"),
+        ({"schedule": "cosine"}, "constant and linear"),
+        ({"loss": "hinge"}, "margin and likelihood"),
+    ],
+)
+def test_bad_configurations_are_refused(change, message):
+    with pytest.raises(AccessibilityError, match=message):
+        replace(Config(), **change)
+
+
+def test_a_result_of_another_model_is_refused(result):
+    with pytest.raises(AccessibilityError, match="load the model it was made with"):
+        verify.verify(models.load("micro-gpt-neox"), result, 2**-10, seeded())
