@@ -31,8 +31,12 @@ FLAGS = (
 def _playwright_path() -> str | None:
     from playwright.sync_api import sync_playwright
 
-    with sync_playwright() as playwright:
-        path = playwright.chromium.executable_path
+    try:
+        with sync_playwright() as playwright:
+            path = playwright.chromium.executable_path
+    except Exception as error:  # its own driver may not start, for want of a system library
+        print(f"Playwright does not start: {error}", file=sys.stderr)
+        return None
     return path if Path(path).exists() else None
 
 
@@ -65,7 +69,8 @@ def ensure() -> str:
     if hasattr(os, "geteuid") and os.geteuid() == 0 and shutil.which("apt-get"):
         commands += [
             ["apt-get", "update", "-q"],
-            ["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium"],
+            # libatomic1 is for Playwright's driver, which drives any Chromium.
+            ["apt-get", "install", "-y", "-q", "--no-install-recommends", "chromium", "libatomic1"],
         ]
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     tried = []
