@@ -15,7 +15,7 @@ book: .venv/installed ## install, get the model, run every notebook, build _buil
 	$(BIN)/python -m tools.build_book --profile $(PROFILE)
 
 lab: .venv/installed ## JupyterLab on the notebooks
-	$(BIN)/jupyter lab --notebook-dir=notebooks
+	$(BIN)/jupyter lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 test: book ## everything: style, types, library, notebooks, finished site, JupyterLab
 	$(BIN)/ruff check .
