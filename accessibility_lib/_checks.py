@@ -3,39 +3,63 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from accessibility_lib.errors import AccessibilityError
 
+# Far above anything measured, and twice or d times as much still fits a float.
+LARGEST = 1e300
+LARGEST_INTEGER = 10**18
+
+
+def number(name: str, value: Any, remedy: str = "give one") -> float:
+    """``value`` as a float, which may be NaN or infinite; text and booleans are refused."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise AccessibilityError(f"{name} = {value!r} is not a number; {remedy}.")
+    try:
+        return float(value)
+    except OverflowError:  # an integer of more than 308 digits
+        return math.inf
+
+
+def numbers(name: str, value: Any) -> np.ndarray:
+    """``value`` as a float64 array of any shape; text and booleans are refused."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind in "bcSU":
+            raise TypeError(f"its dtype is {array.dtype}")
+        return array.astype(float, copy=False)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        shown = repr(value)
+        shown = shown if len(shown) < 80 else f"{shown[:80]}..."
+        raise AccessibilityError(
+            f"{name} = {shown} holds no numbers ({error}); give some."
+        ) from None
+
 
 def positive(name: str, value: Any, remedy: str = "") -> float:
     """``value`` as a finite float above zero."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise AccessibilityError(f"{name} = {value!r} is not a number; {remedy or 'give one'}.")
-    number = float(value)
-    if not math.isfinite(number) or number <= 0:
+    found = number(name, value, remedy or "give one")
+    if not 0 < found <= LARGEST:  # NaN fails too
         raise AccessibilityError(
-            f"{name} = {value!r}, but it must be finite and above 0"
+            f"{name} = {found!r}, but it must be finite and above 0, at most {LARGEST:g}"
             f"; {remedy or 'give a positive number'}."
         )
-    return number
+    return found
 
 
 def at_least(name: str, value: Any, minimum: int, remedy: str = "") -> int:
     """``value`` as an integer not below ``minimum``; 576.0 counts as 576, 576.5 is refused."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise AccessibilityError(f"{name} = {value!r} is not a number; give an integer.")
-    number = value if isinstance(value, Integral) else float(value)
-    whole = isinstance(number, Integral) or number.is_integer()  # False for NaN and infinity
-    if not whole or int(number) < minimum:
+    found = number(name, value, "give an integer")
+    if not minimum <= found <= LARGEST_INTEGER or not found.is_integer():  # NaN fails too
         raise AccessibilityError(
-            f"{name} = {value!r}, but it must be an integer of at least {minimum}"
-            f"{'; ' + remedy if remedy else ''}."
+            f"{name} = {found:.15g}, but it must be an integer of at least {minimum} "
+            f"and at most 10^18{'; ' + remedy if remedy else ''}."
         )
-    return int(number)
+    return int(value)
 
 
 def vocabulary(value: Any) -> int:
@@ -45,7 +69,7 @@ def vocabulary(value: Any) -> int:
 
 def spacing(eps: Any, d: int) -> np.ndarray:
     """A precision as an array that broadcasts over ``d`` coordinates: shape () or (d,)."""
-    array = np.asarray(eps, dtype=float)
+    array = numbers("eps", eps)
     if array.shape not in ((), (d,)):
         raise AccessibilityError(
             f"eps has shape {array.shape}, but the support has d = {d}; "
@@ -63,11 +87,9 @@ def spacing(eps: Any, d: int) -> np.ndarray:
 def cloud(points: Any, d: int | None = None, minimum: int = 1) -> np.ndarray:
     """Points as a finite float64 array (N, d); one vector is read as N = 1."""
     try:
-        array = np.asarray(points, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise AccessibilityError(
-            f"points do not form an array ({error}); give rows of one width, shape (N, d)."
-        ) from None
+        array = numbers("points", points)
+    except AccessibilityError as error:
+        raise AccessibilityError(f"{error} Give rows of one width, shape (N, d).") from None
     array = array[None] if array.ndim == 1 else array
     if array.ndim != 2 or 0 in array.shape:
         raise AccessibilityError(
@@ -77,10 +99,11 @@ def cloud(points: Any, d: int | None = None, minimum: int = 1) -> np.ndarray:
         raise AccessibilityError(
             f"points have width {array.shape[1]}, but the support has d = {d}; give shape (N, {d})."
         )
-    if not np.isfinite(array).all():
-        row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+    fits = (np.abs(array) <= LARGEST).all(axis=1)
+    if not fits.all():
         raise AccessibilityError(
-            f"row {row} of the points holds NaN or infinity; drop it or compute in a wider dtype."
+            f"row {int(np.flatnonzero(~fits)[0])} of the points holds NaN or infinity or more than "
+            f"{LARGEST:g}; drop it or compute in a wider dtype."
         )
     if len(array) < minimum or (minimum > 1 and (array == array[0]).all()):
         raise AccessibilityError(
@@ -92,15 +115,14 @@ def cloud(points: Any, d: int | None = None, minimum: int = 1) -> np.ndarray:
 
 def vector(name: str, value: Any, d: int | None = None) -> np.ndarray:
     """A finite float64 vector (d,)."""
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise AccessibilityError(f"{name} is not a vector ({error}); give d numbers.") from None
+    array = numbers(name, value).copy()
     if array.ndim != 1 or not array.size or (d is not None and len(array) != d):
         raise AccessibilityError(
             f"{name} has shape {array.shape}; give a vector of "
             f"{'at least one number' if d is None else f'{d} numbers'}."
         )
-    if not np.isfinite(array).all():
-        raise AccessibilityError(f"{name} holds NaN or infinity; every entry must be finite.")
+    if not (np.abs(array) <= LARGEST).all():
+        raise AccessibilityError(
+            f"{name} holds NaN or infinity or more than {LARGEST:g}; every entry must be finite."
+        )
     return array

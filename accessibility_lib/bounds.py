@@ -12,31 +12,31 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from accessibility_lib._checks import at_least, positive, vocabulary
+from accessibility_lib._checks import LARGEST, at_least, number, numbers, positive, vocabulary
 from accessibility_lib.errors import AccessibilityError
 
 
 def _log_packing(value: float) -> float:
-    number = float(value)
-    if not math.isfinite(number) or number < 0:
+    remedy = "take it from a support's log_packing(eps)"
+    found = number("log_packing", value, remedy)
+    if not math.isfinite(found) or found < 0:
         raise AccessibilityError(
-            f"log_packing = {value!r}, but ln of a count is finite and at least 0; "
-            "take it from a support's log_packing(eps)."
+            f"log_packing = {found!r}, but ln of a count is finite and at least 0; {remedy}."
         )
-    return number
+    return found
 
 
 def _memory(m: int) -> int:
     return at_least("m", m, 1, "a prompt has at least one memory vector")
 
 
-def _lengths(n: ArrayLike) -> np.ndarray:
-    array = np.asarray(n, dtype=float)
-    bad = ~(np.isfinite(array) & (array >= 0))
+def _counts(n: ArrayLike, name: str = "n", unit: str = "tokens") -> np.ndarray:
+    array = numbers(name, n)
+    bad = ~((array >= 0) & (array <= LARGEST))
     if bad.any():
         raise AccessibilityError(
-            f"n = {float(array[bad][0])}, but a length is finite and "
-            "at least 0; give a number of tokens."
+            f"{name} = {float(array[bad][0])}, but it must be finite and at least 0, at most "
+            f"{LARGEST:g}; give a number of {unit}."
         )
     return array
 
@@ -87,7 +87,7 @@ def log_accessible_fraction(
     >>> log_accessible_fraction(2.0, vocab=8, m=1, n=[0, 3]).round(3).tolist()
     [0.0, -4.238]
     """
-    logs = log_accessible_count(log_packing, m) - _lengths(n) * math.log(vocabulary(vocab))
+    logs = log_accessible_count(log_packing, m) - _counts(n) * math.log(vocabulary(vocab))
     return _plain(np.minimum(0.0, logs))
 
 
@@ -110,7 +110,7 @@ def log_hard_prompt_fraction(vocab: int, m: int, n: ArrayLike) -> float | np.nda
     >>> round(log_hard_prompt_fraction(vocab=10, m=2, n=3), 3)
     -2.303
     """
-    return _plain(np.minimum(0.0, (_memory(m) - _lengths(n)) * math.log(vocabulary(vocab))))
+    return _plain(np.minimum(0.0, (_memory(m) - _counts(n)) * math.log(vocabulary(vocab))))
 
 
 def storage_slope(d: int, bits: float, vocab: int) -> float:
@@ -136,8 +136,9 @@ def slope_from_cells(log_packing: float, mean_log_volume: float) -> float:
     >>> slope_from_cells(30.0, mean_log_volume=-3.0)
     10.0
     """
+    remedy = "give E ln D, the mean of ln of shares below 1"
     return _log_packing(log_packing) / positive(
-        "-mean_log_volume", -mean_log_volume, "give E ln D, the mean of ln of shares below 1"
+        "-mean_log_volume", -number("mean_log_volume", mean_log_volume, remedy), remedy
     )
 
 
@@ -162,9 +163,15 @@ def log10_log_count_any_length(
 
 
 def _log_quotient(r: float, eps_w: float, factor: int) -> float:
-    if factor not in (2, 4):
-        raise AccessibilityError(f"factor = {factor!r}; 2 (Theorem 4.9) or 4 (Corollary 4.10).")
-    return math.log(factor) + math.log(positive("r", r)) - math.log(positive("eps_w", eps_w))
+    return _log_factor(factor) + math.log(positive("r", r)) - math.log(positive("eps_w", eps_w))
+
+
+def _log_factor(factor: int) -> float:
+    if number("factor", factor) not in (2, 4):
+        raise AccessibilityError(
+            f"factor = {factor!r}; give 2 (Theorem 4.9) or 4 (Corollary 4.10)."
+        )
+    return math.log(factor)
 
 
 def log10_threshold_any_length(
@@ -199,17 +206,17 @@ def wasserstein_eps_for_length(
         raise AccessibilityError(
             f"n = {n} is not above 1/ln|V| = {10**least:.3g}, the least threshold; ask for more."
         )
-    log_r = math.log(positive("r", r))
+    log_r, log_factor = math.log(positive("r", r)), _log_factor(factor)
 
     def excess(log_x: float) -> float:
-        eps_w = math.exp(min(max(math.log(factor) + log_r - log_x, -700.0), 700.0))
+        eps_w = math.exp(min(max(log_factor + log_r - log_x, -700.0), 700.0))
         return log10_threshold_any_length(d, r, eps_w, vocab, q, factor) - want
 
     ends = math.log(2) + log_r - 690.0, math.log(2) + log_r + 690.0
     if excess(ends[0]) > 0 or excess(ends[1]) < 0:
         raise AccessibilityError(f"no eps_w that fits a float gives n = {n}; change n or r.")
     log_x = brentq(excess, *ends, xtol=1e-14, rtol=1e-14)
-    return math.exp(math.log(factor) + log_r - log_x)
+    return math.exp(log_factor + log_r - log_x)
 
 
 def radius_for_slope(slope: float, d: int, vocab: int, eps: float) -> float:
@@ -220,7 +227,7 @@ def radius_for_slope(slope: float, d: int, vocab: int, eps: float) -> float:
     >>> round(radius_for_slope(14.3 * 137.8, d=2048, vocab=128256, eps=2**-10), 1)
     40.1
     """
-    return _exp("r", math.log(positive("eps", eps) / 2) + _log_cells(slope, d, vocab))
+    return _exp("r", math.log(positive("eps", eps)) - math.log(2) + _log_cells(slope, d, vocab))
 
 
 def eps_for_slope(slope: float, d: int, vocab: int, r: float) -> float:
@@ -236,7 +243,12 @@ def eps_for_slope(slope: float, d: int, vocab: int, r: float) -> float:
 
 def _log_cells(slope: float, d: int, vocab: int) -> float:
     """ln(|V|^(C/d) - 1) = ln(2r/eps)."""
-    y = positive("slope", slope) * math.log(vocabulary(vocab)) / at_least("d", d, 1)
+    log_y = math.log(positive("slope", slope)) + math.log(
+        math.log(vocabulary(vocab)) / at_least("d", d, 1)
+    )
+    if log_y < -50:  # e^y - 1 = y to rounding, and y itself may underflow
+        return log_y
+    y = _exp("|V|^(slope/d)", log_y)
     return y + math.log(-math.expm1(-y))
 
 
@@ -257,8 +269,11 @@ def prompt_tuning_threshold(
     >>> round(prompt_tuning_threshold(10, 5, r=1.0, eps=0.01, lipschitz=1.0), 3)
     3.025
     """
-    scale = math.log(_packable(r, eps))
-    reach = math.log1p(2 * r / eps * positive("lipschitz", lipschitz))
+    scale = _log_packable(r, eps)
+    log_reach = (
+        math.log(2) + math.log(r) - math.log(eps) + math.log(positive("lipschitz", lipschitz))
+    )
+    reach = float(np.logaddexp(0.0, log_reach))
     return (
         at_least("prompt_length", prompt_length, 1)
         / at_least("pair_length", pair_length, 1)
@@ -266,13 +281,15 @@ def prompt_tuning_threshold(
     )
 
 
-def _packable(r: float, eps: float) -> float:
-    ratio = positive("r", r) / (3 * positive("eps", eps))
-    if ratio <= 1:
+def _log_packable(r: float, eps: float) -> float:
+    """ln(r / (3 eps)), without forming a quotient that may overflow."""
+    log = math.log(positive("r", r)) - math.log(3) - math.log(positive("eps", eps))
+    if log <= 0:
         raise AccessibilityError(
-            f"r / (3 eps) = {ratio:g} is not above 1, so the bound says nothing; take eps < r/3."
+            f"r / (3 eps) = {math.exp(log):g} is not above 1, so the bound says nothing; "
+            "take eps < r/3."
         )
-    return ratio
+    return log
 
 
 def log_prompt_tuning_fraction(
@@ -293,8 +310,8 @@ def log_prompt_tuning_fraction(
     -34.2
     """
     star = prompt_tuning_threshold(prompt_length, pair_length, r, eps, lipschitz)
-    per_pair = at_least("d", d, 1) * pair_length * math.log(_packable(r, eps))
-    return _plain(np.minimum(0.0, per_pair * (star - _lengths(k))))
+    per_pair = at_least("d", d, 1) * pair_length * _log_packable(r, eps)
+    return _plain(np.minimum(0.0, per_pair * (star - _counts(k, "k", "pairs"))))
 
 
 def log10_mean_field_exponent(
@@ -312,5 +329,6 @@ def log10_mean_field_exponent(
     """
     pairs, width = math.log10(positive("k", k)), at_least("d", d, 1)
     if corrected:
-        return math.log10(positive("c", c)) + pairs - width * math.log10(3 * positive("eps", eps))
-    return pairs + width * math.log10(3 / positive("eps", eps))
+        log_eps = math.log10(positive("eps", eps)) + math.log10(3)
+        return math.log10(positive("c", c)) + pairs - width * log_eps
+    return pairs + width * (math.log10(3) - math.log10(positive("eps", eps)))

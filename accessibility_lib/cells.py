@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial import ConvexHull, QhullError
 
-from accessibility_lib._checks import cloud
+from accessibility_lib._checks import at_least, cloud, numbers, positive
 from accessibility_lib.errors import AccessibilityError
 
 # Logits that differ by less than this share of their range are the same number in float64.
@@ -197,8 +197,7 @@ def window_around(coordinates: ArrayLike, scale: float = 1.5) -> tuple[float, fl
     (-2.0, 6.0, -3.0, 5.0)
     """
     at = cloud(coordinates, 2)
-    if not (np.isfinite(scale) and scale > 0):
-        raise AccessibilityError(f"scale = {scale}, but it must be above 0; take 1.5, say.")
+    positive("scale", scale, "take 1.5, say")
     centre = (at.min(axis=0) + at.max(axis=0)) / 2
     half = scale * float(np.ptp(at, axis=0).max()) / 2
     if half == 0:
@@ -208,14 +207,16 @@ def window_around(coordinates: ArrayLike, scale: float = 1.5) -> tuple[float, fl
 
 
 def _window(window: Iterable[float]) -> tuple[float, float, float, float]:
-    numbers = tuple(float(number) for number in window)
-    if len(numbers) != 4 or not np.isfinite(numbers).all():
+    ends = numbers("window", window)
+    if ends.shape != (4,) or not np.isfinite(ends).all():
         raise AccessibilityError(
-            f"window = {numbers}; give four finite numbers: a_min, a_max, b_min, b_max."
+            f"window = {ends.tolist()}; give four finite numbers: a_min, a_max, b_min, b_max."
         )
-    a_min, a_max, b_min, b_max = numbers
+    a_min, a_max, b_min, b_max = ends.tolist()
     if a_min >= a_max or b_min >= b_max:
-        raise AccessibilityError(f"window = {numbers} is empty; each minimum must be below its max")
+        raise AccessibilityError(
+            f"window = {ends.tolist()} is empty; give minima that are below their maxima."
+        )
     return a_min, a_max, b_min, b_max
 
 
@@ -230,12 +231,13 @@ def _project(unembedding: Any, bias: Any, rows: np.ndarray, chunk: int) -> np.nd
             "take the plane of embeddings of the same model."
         )
     heights = np.empty((len(F), 3))
+    chunk = at_least("chunk", chunk, 1)
     for start in range(0, len(F), chunk):
         part = slice(start, start + chunk)
         with np.errstate(over="ignore", invalid="ignore"):  # answered below, with the token's id
-            heights[part] = F[part].astype(float) @ rows.T
+            heights[part] = numbers("the unembedding", F[part]) @ rows.T
     if bias is not None:
-        b = np.asarray(bias, dtype=float)
+        b = numbers("the bias", bias)
         if b.shape != (len(F),):
             raise AccessibilityError(f"the bias has shape {b.shape}; give ({len(F)},) or None.")
         heights[:, 2] += b

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from accessibility_lib._checks import positive
+from accessibility_lib._checks import number, numbers, positive
 from accessibility_lib.errors import AccessibilityError
 
 
@@ -100,6 +100,7 @@ class FloatGrid:
 
     def values(self, lo: float, hi: float, limit: int = 1 << 17) -> np.ndarray:
         """The values in [lo, hi] in ascending order; raises when there are more than ``limit``."""
+        lo, hi = number("lo", lo), number("hi", hi)
         _at_most(self.count(lo, hi), limit, self.name)
         first = -int(self._rank_below(-np.asarray(lo, dtype=float)))
         rank = np.arange(first, first + self.count(lo, hi), dtype=np.int64)
@@ -132,27 +133,40 @@ class IntegerGrid:
 
     def spacing(self, x: ArrayLike) -> Any:
         """The scale, wherever x is within the grid; shape of x."""
-        steps = _finite("x", x) / self.scale
-        if ((steps < self.lowest) | (steps > self.highest)).any():
+        array = _finite("x", x)
+        if ((array < self.lowest * self.scale) | (array > self.largest)).any():
             raise AccessibilityError(
                 f"x leaves the {self.name} grid [{self.lowest * self.scale}, {self.largest}]; "
                 "use a larger scale."
             )
-        return _scalar(np.full(steps.shape, self.scale))
+        return _scalar(np.full(array.shape, self.scale))
 
     def count(self, lo: ArrayLike, hi: ArrayLike) -> Any:
         """How many values lie in [lo, hi]: an int, or a uint64 array for arrays."""
         low, high = np.broadcast_arrays(_finite("lo", lo), _finite("hi", hi))
         _ordered(low, high)
-        first = np.maximum(np.ceil(low / self.scale), self.lowest)
-        last = np.minimum(np.floor(high / self.scale), self.highest)
-        total = np.maximum(last - first + 1, 0).astype(np.uint64)
+        last = self._index_below(high)
+        total = np.maximum(last - self._first(low) + 1, 0).astype(np.uint64)
         return total if total.shape else int(total)
+
+    def _index_below(self, x: np.ndarray) -> np.ndarray:
+        """The largest k with k * scale <= x; the one below ``lowest`` where there is none."""
+        with np.errstate(over="ignore"):
+            k = np.clip(np.floor(x / self.scale), self.lowest - 1, self.highest)
+        # The quotient is rounded, so it may be one off where x is a value of the grid.
+        k += ((k + 1) * self.scale <= x) & (k < self.highest)
+        return k - ((k * self.scale > x) & (k >= self.lowest))
+
+    def _first(self, x: np.ndarray) -> np.ndarray:
+        """The smallest k with k * scale >= x; the one above ``highest`` where there is none."""
+        k = self._index_below(x)
+        return k + ((k < self.lowest) | (k * self.scale < x))
 
     def values(self, lo: float, hi: float, limit: int = 1 << 17) -> np.ndarray:
         """The values in [lo, hi] in ascending order; raises when there are more than ``limit``."""
+        lo, hi = number("lo", lo), number("hi", hi)
         _at_most(self.count(lo, hi), limit, self.name)
-        first = max(math.ceil(lo / self.scale), self.lowest)
+        first = self._first(np.asarray(lo))
         return (first + np.arange(self.count(lo, hi))) * self.scale
 
 
@@ -203,7 +217,7 @@ def grid(dtype: Any, scale: float | None = None) -> Grid:
 
 
 def _finite(name: str, x: ArrayLike) -> np.ndarray:
-    array = np.asarray(x, dtype=float)
+    array = numbers(name, x)
     if not np.isfinite(array).all():
         raise AccessibilityError(f"{name} holds NaN or infinity; give finite numbers.")
     return array

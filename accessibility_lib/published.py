@@ -5,11 +5,14 @@ None of these is ours.  ``SOURCES`` says where each was read; a table that shows
 
 from __future__ import annotations
 
+import math
+import sys
 from dataclasses import dataclass
 
 import numpy as np
 
 from accessibility_lib import bounds
+from accessibility_lib._checks import number
 from accessibility_lib.errors import AccessibilityError
 from accessibility_lib.precision import grid
 from accessibility_lib.supports import Ball, Cone
@@ -141,7 +144,7 @@ def model(name: str) -> PublishedModel:
     >>> model("pythia-160m").d
     768
     """
-    if name not in MODELS:
+    if not isinstance(name, str) or name not in MODELS:
         raise AccessibilityError(f"{name!r} is not in the paper; its models: {', '.join(MODELS)}.")
     return MODELS[name]
 
@@ -152,7 +155,7 @@ def table_1(row: str, name: str) -> float:
     >>> table_1("ball", "gemma-3-270m")
     11.52
     """
-    if row not in TABLE_1:
+    if not isinstance(row, str) or row not in TABLE_1:
         raise AccessibilityError(f"{row!r} is no row of Table 1; rows: {', '.join(TABLE_1)}.")
     return TABLE_1[row][list(MODELS).index(model(name).name)]
 
@@ -185,7 +188,8 @@ def ball_ratio(name: str, r: float | None = None) -> float:
     >>> round(ball_ratio("pythia-160m"), 2)
     9.24
     """
-    return ratio(Ball(model(name).d, r or radius(name)).log_packing(PAPER_EPS), name)
+    ball = Ball(model(name).d, radius(name) if r is None else r)
+    return ratio(ball.log_packing(PAPER_EPS), name)
 
 
 def notebook_ball_ratio(name: str) -> float:
@@ -262,8 +266,11 @@ def representable_ratio(name: str, dtype: str = "fp16", r: float | None = None) 
     >>> round(representable_ratio("pythia-410m", r=radius("pythia-410m")), 2)
     8.97
     """
-    ball = Ball(model(name).d, grid(dtype).largest if r is None else r)
-    return ratio(ball.log_representable(dtype), name)
+    d = model(name).d
+    if r is None:
+        every = grid(dtype).count(-sys.float_info.max, sys.float_info.max)
+        return ratio(d * math.log(every), name)
+    return ratio(Ball(d, r).log_representable(dtype), name)
 
 
 def ratios_by_convention(name: str) -> dict[str, float]:
@@ -310,4 +317,5 @@ def entries_above(limit: float = 10.0) -> int:
     >>> entries_above(10)
     18
     """
-    return sum(entry > limit for row in TABLE_1.values() for entry in row)
+    above = number("limit", limit)
+    return sum(entry > above for row in TABLE_1.values() for entry in row)

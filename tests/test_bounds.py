@@ -151,3 +151,50 @@ def test_unequal_cells_only_lower_the_slope():
 
 def test_storage_is_the_count_of_bit_patterns():
     assert bounds.storage_slope(3, 8, 2) == pytest.approx(24)
+
+
+def test_the_inverses_hold_where_their_parts_overflow_or_underflow():
+    # C ln|V| / d = 2^-1074 ln 2 / 10^6 is below the least float.
+    r = bounds.radius_for_slope(2.0**-1074, 10**6, 2, 1e300)
+    assert r == pytest.approx(2.0**-1000 * (1e300 * 2.0**-75 * math.log(2) / 1e6), rel=1e-9)
+    assert bounds.radius_for_slope(1e4, 1000, 50304, 5e-324) > 0
+    with pytest.raises(AccessibilityError, match="does not fit a float"):
+        bounds.eps_for_slope(1e300, 1, 50304, 1.0)
+
+
+def test_prompt_tuning_is_finite_where_quotients_overflow():
+    star = bounds.prompt_tuning_threshold(10, 5, 1e300, 1e-300, 1e300)
+    ten = math.log(10)
+    assert star == pytest.approx(2 * (900 * ten + math.log(2)) / (600 * ten - math.log(3)))
+    for corrected in (True, False):
+        assert math.isfinite(bounds.log10_mean_field_exponent(1, 1, 5e-324, corrected))
+
+
+NO_NUMBERS = ("abc", None, True, [1.0, 2.0], 1 + 2j, 10**400, float("nan"))
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS)
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("log_packing", lambda value: bounds.slope(value, 100)),
+        ("mean_log_volume", lambda value: bounds.slope_from_cells(1.0, value)),
+        ("m", lambda value: bounds.threshold(1.0, 100, value)),
+        (r"\|V\|", lambda value: bounds.slope(1.0, value)),
+        ("d", lambda value: bounds.storage_slope(value, 16, 100)),
+        ("bits", lambda value: bounds.storage_slope(8, value, 100)),
+        ("factor", lambda value: bounds.wasserstein_eps_for_length(9, 8, 1.0, 100, factor=value)),
+        ("r", lambda value: bounds.eps_for_slope(9.0, 8, 100, value)),
+    ],
+)
+def test_what_is_no_number_is_named_and_refused(name, call, value):
+    with pytest.raises(AccessibilityError, match=f"{name} = "):
+        call(value)
+
+
+@pytest.mark.parametrize("value", ["abc", None, True, 1 + 2j, 10**400, float("nan"), {}])
+def test_lengths_that_are_no_numbers_are_refused(value):
+    with pytest.raises(AccessibilityError, match="n = "):
+        bounds.accessible_fraction(1.0, 100, 1, value)
+    with pytest.raises(AccessibilityError, match="k = "):
+        bounds.log_prompt_tuning_fraction(value, 2, 3, 2, 1.0, 0.1, 1.0)

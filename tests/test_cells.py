@@ -238,5 +238,8 @@ def test_window_around_points():
     assert window_around([[0, 0], [2, 1]], 1) == (0, 2, -0.5, 1.5)
     with pytest.raises(AccessibilityError, match="scale = -1"):
         window_around([[0, 0], [2, 1]], -1)
+    for scale in ("wide", None, float("nan"), [1, 2]):
+        with pytest.raises(AccessibilityError, match="scale = "):
+            window_around([[0, 0], [2, 1]], scale)
     with pytest.raises(AccessibilityError, match="coincide"):
         window_around([[1, 1], [1, 1]])

@@ -115,3 +115,19 @@ def test_bad_intervals_and_magnitudes():
         grid("int8", scale=0)
     with pytest.raises(AccessibilityError, match="more than limit"):
         grid("fp32").values(0, 1)
+    with pytest.raises(AccessibilityError, match="lo = 'a' holds no numbers"):
+        grid("fp16").count("a", 1)
+    with pytest.raises(AccessibilityError, match=r"hi = .* is not a number"):
+        grid("fp16").values(0, [1, 2])
+
+
+def test_the_values_of_an_integer_grid_are_counted_whatever_the_rounding_of_their_quotients(rng):
+    for scale in (0.1, 1 / 3, *10 ** rng.uniform(-6, 6, 50)):
+        format_ = grid("int8", scale=scale)
+        truth = np.arange(-128, 128) * scale
+        assert (format_.count(truth, truth) == 1).all()
+        assert (format_.count(truth[:-1], truth[1:]) == 2).all()
+        assert np.array_equal(format_.values(truth[3], truth[-3]), truth[3:-2])
+        assert format_.spacing(truth).tolist() == [scale] * 256
+        assert format_.count(truth[-1] * 1.01, 1e300) == 0
+        assert format_.count(-1e300, truth[0] * 1.01) == 0

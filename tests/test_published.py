@@ -115,3 +115,16 @@ def test_unknown_names_list_the_known_ones():
         published.model("gpt-9")
     with pytest.raises(AccessibilityError, match="ellipsoid_nonuniform"):
         published.table_1("sphere", "pythia-160m")
+    with pytest.raises(AccessibilityError, match="its models"):
+        published.model([])
+
+
+def test_a_radius_of_zero_is_not_taken_for_none():
+    with pytest.raises(AccessibilityError, match="r = 0"):
+        published.ball_ratio("pythia-160m", r=0)
+
+
+def test_every_value_of_an_asymmetric_grid_is_counted():
+    of = published.model("pythia-160m")
+    want = bounds.storage_slope(of.d, 8, of.vocab) / of.slope_empirical
+    assert published.representable_ratio("pythia-160m", "int8") == pytest.approx(want)

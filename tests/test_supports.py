@@ -325,6 +325,35 @@ def test_representable_counts_multiply_over_coordinates(rng):
         box.log_representable("complex64")
 
 
+def test_a_shift_does_not_round_packings_away():
+    # 2 s / eps = 8, and shifted by 1000.1 the ends of [-s, s] are 2^-43 apart from their places.
+    s = 1 + 2.0**-45
+    for shift in (0.0, 1000.1, 1e17):
+        for support in (Ellipsoid([s, s], shift), NormEllipsoid([s / math.sqrt(2)] * 2, shift)):
+            assert support.log_packing(s / 4) >= math.log(9)
+    far = NormEllipsoid.layer_norm([1.0, 1e-3], [1e9, 1e17])
+    assert far.log_packing(0.25) == pytest.approx(math.log(9))
+
+
+@pytest.mark.parametrize("kind", [Ball(2, 1.0), Box([0, 0], [1, 1]), Ellipsoid([1.0, 1.0])])
+@pytest.mark.parametrize("eps", ["abc", None, True, 1j, 10**400, {}, float("nan"), -1, 0])
+def test_a_precision_that_is_no_number_is_refused(kind, eps):
+    with pytest.raises(AccessibilityError, match="eps = "):
+        kind.log_packing(eps)
+
+
+def test_what_a_float_cannot_hold_twice_is_refused():
+    for make in (
+        lambda: Ball(1, 1.7e308),
+        lambda: Box([-1.7e308], [1.7e308]),
+        lambda: Ellipsoid([1.7e308]),
+        lambda: NormEllipsoid([1.7e308]),
+        lambda: Ball.fit([[1.7e308], [0.0]]),
+    ):
+        with pytest.raises(AccessibilityError, match=r"1e\+300"):
+            make()
+
+
 @pytest.mark.parametrize(
     ("make", "match"),
     [
@@ -333,7 +362,7 @@ def test_representable_counts_multiply_over_coordinates(rng):
         (lambda: Ellipsoid([1.0], [0.0, 1.0]), "centre has shape"),
         (lambda: Ellipsoid([]), "axes has shape"),
         (lambda: Ellipsoid([float("nan")]), "NaN or infinity"),
-        (lambda: Ellipsoid(["a"]), "axes is not a vector"),
+        (lambda: Ellipsoid(["a"]), "axes = .* holds no numbers"),
         (lambda: Box([0.0, 2.0], [1.0, 1.0]), r"lo\[1\] = 2 is above hi\[1\] = 1"),
         (lambda: Box([1.0], [1.0]), "one point is no support"),
         (lambda: Cone([0.0, 0.0], 1.0, 0.5), "axis is zero"),

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from accessibility_lib import bounds
+from accessibility_lib._checks import positive
 from accessibility_lib.errors import AccessibilityError
 from accessibility_lib.figures import PALETTE
 from accessibility_lib.supports import Ball, Box
@@ -25,12 +26,14 @@ def packing(r: float, eps: float, limit: int = 2000) -> go.Figure:
     AccessibilityError
         If there would be more than ``limit`` points to draw.
     """
-    count = round(math.exp(Box(np.array([-r, -r]), np.array([r, r])).log_packing(eps)))
-    if count > limit:
+    r, eps = positive("r", r), positive("eps", eps)
+    log_count = Box(np.array([-r, -r]), np.array([r, r])).log_packing(eps)
+    if log_count > math.log(limit + 0.5):
         raise AccessibilityError(
-            f"r = {r:g} and eps = {eps:g} make {count} points, more than limit = {limit}; "
-            "take a larger eps."
+            f"r = {r:g} and eps = {eps:g} make 10^{log_count / math.log(10):.1f} points, more than "
+            f"limit = {limit}; take a larger eps."
         )
+    count = round(math.exp(log_count))
     line = -r + eps * np.arange(math.isqrt(count))
     x, y = (axis.ravel() for axis in np.meshgrid(line, line))
     figure = go.Figure()

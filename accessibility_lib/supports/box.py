@@ -14,6 +14,16 @@ from accessibility_lib.supports.ball import log1p_ratio
 from accessibility_lib.supports.base import Support
 
 
+def log_cells(sides: np.ndarray, gap: np.ndarray) -> float:
+    """sum_i ln(floor(sides_i/gap_i) + 1): the packing number of a box with these sides.
+
+    A quotient within rounding of an integer is rounded up, so the count never falls short.
+    """
+    with np.errstate(over="ignore"):
+        cells = np.floor(sides / gap * (1 + 2.0**-50))
+    return float(log1p_ratio(sides, gap, cells).sum())
+
+
 @dataclass(frozen=True, eq=False)
 class Box(Support):
     """lo_i <= x_i <= hi_i.
@@ -54,12 +64,8 @@ class Box(Support):
         """sum_i ln(floor((hi_i - lo_i)/eps_i) + 1): the packing number itself.
 
         Half-open cells of side eps hold one point each, and the lattice lo + eps k has one in each.
-        A quotient within rounding of an integer is rounded up, so the count never falls short.
         """
-        gap = spacing(eps, self.width)
-        with np.errstate(over="ignore"):
-            cells = np.floor((self.hi - self.lo) / gap * (1 + 2.0**-50))
-        return float(log1p_ratio(self.hi - self.lo, gap, cells).sum())
+        return log_cells(self.hi - self.lo, spacing(eps, self.width))
 
     def log_packing_continuous(self, eps: ArrayLike) -> float:
         """sum_i ln(1 + (hi_i - lo_i)/eps_i): the paper's form, never below the exact count."""

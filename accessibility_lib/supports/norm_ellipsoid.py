@@ -13,7 +13,7 @@ from accessibility_lib._checks import at_least, cloud, spacing, vector
 from accessibility_lib.errors import AccessibilityError
 from accessibility_lib.supports.ball import Ball
 from accessibility_lib.supports.base import Support
-from accessibility_lib.supports.box import Box
+from accessibility_lib.supports.box import Box, log_cells
 from accessibility_lib.supports.ellipsoid import _axes_that_hold, _unit_ball, log_sum_volume
 
 
@@ -93,8 +93,11 @@ class NormEllipsoid(Support):
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """shift -+ |gain| sqrt(d), or |gain| sqrt(d-1) when centred."""
-        reach = np.abs(self.gain) * math.sqrt(self.width - self._sliced)
-        return self.shift - reach, self.shift + reach
+        return self.shift - self._reach, self.shift + self._reach
+
+    @property
+    def _reach(self) -> np.ndarray:
+        return np.abs(self.gain) * math.sqrt(self.width - self._sliced)
 
     def box(self) -> Box:
         """The smallest box around the set: the box that is certain from the same weights."""
@@ -116,7 +119,7 @@ class NormEllipsoid(Support):
         free = self.gain != 0
         axes = np.log(np.abs(self.gain[free])) + math.log(self.width) / 2 - np.log(gap[free])
         by_volume = log_sum_volume(axes, hyperplane=self._sliced)
-        return min(max(by_volume, 0.0), self.box().log_packing(gap))
+        return min(max(by_volume, 0.0), log_cells(2 * self._reach, gap))
 
     def contains(self, points: ArrayLike, rtol: float = 1e-5) -> np.ndarray:
         """Inside up to rounding: an error of rtol (|x_i| + |shift_i|) in each coordinate.
