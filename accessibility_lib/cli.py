@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Sequence
 
@@ -30,6 +31,27 @@ def build_parser() -> argparse.ArgumentParser:
     micro.add_argument("--out", help="folder for the models (default: inside the package)")
     micro.add_argument("--every", type=int, default=200, help="steps between checkpoints")
     micro.set_defaults(run=_train_micro)
+
+    cram = commands.add_parser("cram", help="how long a target can m memory vectors reach?")
+    cram.add_argument("model", help="a known name, a folder, a GGUF file or a hub id")
+    cram.add_argument("--m", type=int, nargs="+", default=[1, 2, 4], help="memory vectors")
+    cram.add_argument(
+        "--targets", nargs="+", default=["natural", "random"], metavar="KIND",
+        help="natural, random, words (default: natural random)",
+    )  # fmt: skip
+    cram.add_argument("--count", type=int, default=16, help="targets of each length")
+    cram.add_argument(
+        "--lengths", type=int, nargs="+", default=[64],
+        help="tokens per target; the preset published needs a grid (default: 64)",
+    )  # fmt: skip
+    cram.add_argument("--text", help="a file or folder of text (default: held-out docstrings)")
+    cram.add_argument("--preset", choices=["best", "published"], default="best")
+    cram.add_argument("--steps", type=int, help="steps of a run, instead of the preset's")
+    cram.add_argument("--restarts", type=int, help="runs per target, instead of the preset's")
+    cram.add_argument("--seed", type=int, default=0)
+    cram.add_argument("--every", type=float, default=60, help="seconds between checkpoints")
+    cram.add_argument("--out", default="_build/cramming", help="results (default: %(default)s)")
+    cram.set_defaults(run=_cram)
     return parser
 
 
@@ -57,6 +79,36 @@ def _train_micro(args: argparse.Namespace) -> None:
     from accessibility_lib.micro import training
 
     training.train_named(args.names, work=args.work, out=args.out, every=args.every)
+
+
+def _cram(args: argparse.Namespace) -> None:
+    from dataclasses import replace
+    from pathlib import Path
+
+    from accessibility_lib import cramming, fits, models
+
+    config = cramming.Config() if args.preset == "best" else cramming.PUBLISHED
+    chosen = {name: getattr(args, name) for name in ("steps", "restarts")}
+    config = replace(config, **{name: value for name, value in chosen.items() if value is not None})
+    cells = cramming.sweep(
+        models.load(args.model),
+        args.targets,
+        args.m,
+        config,
+        args.out,
+        count=args.count,
+        lengths=args.lengths,
+        seed=args.seed,
+        documents=Path(args.text) if args.text else None,
+        every=args.every,
+    )
+    for kind in args.targets:
+        curves = {cell.m: cell.curve for cell in cells if cell.kind == kind}
+        for m, curve in curves.items():
+            print(f"{kind} m = {m}: n50 {curve.n50:.1f} [{curve.low:.1f}, {curve.high:.1f}]")
+        with contextlib.suppress(AccessibilityError):  # too few curves for a line
+            line = fits.fit_slope(list(curves), list(curves.values()))
+            print(f"{kind} slope: {line.slope:.2f} [{line.low:.2f}, {line.high:.2f}] tokens per m")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -8,14 +8,18 @@ A failure says what one optimiser did not find within its budget, so every n50 i
 from accessibility_lib.cramming.config import PUBLISHED, Config, Outcome, Result
 from accessibility_lib.cramming.engine import cram, horizon
 from accessibility_lib.cramming.objective import Check, teacher_forced
+from accessibility_lib.cramming.sweep import Cell, curve, sweep
 
 __all__ = [
     "PUBLISHED",
+    "Cell",
     "Check",
     "Config",
     "Outcome",
     "Result",
     "cram",
+    "curve",
     "horizon",
+    "sweep",
     "teacher_forced",
 ]

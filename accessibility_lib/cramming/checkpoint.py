@@ -25,10 +25,9 @@ def fingerprint(
     m: int,
     config: Config,
     seeds: Tensor,
-    growth: int | None,
 ) -> str:
-    """What a checkpoint must agree in: model, targets, m, configuration, starts, growth."""
-    identity = [loaded.sha256, targets, m, asdict(config), seeds.tolist(), growth]
+    """What a checkpoint must agree in: model, targets, m, configuration, starts."""
+    identity = [loaded.sha256, targets, m, asdict(config), seeds.tolist()]
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
 

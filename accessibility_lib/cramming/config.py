@@ -28,34 +28,40 @@ Status = Literal["reached", "not reached", "not finite"]
 class Config:
     """AdamW on the memory vectors alone, one independent run per target and restart.
 
-    ``steps``: the most steps of one run (of one goal, where the prefix grows).  ``lr``: the
-    learning rate, in units of the standard deviation of the input embeddings where ``relative``.
-    ``schedule``: constant, or linear to 0 at the last step.  ``init``: "normal" draws from the
-    normal distribution with the standard deviation of the input embeddings, "rows" takes random
-    rows of their table.  ``loss``: per token, "likelihood" is minus the log-likelihood and "margin"
-    is how far the logit's lead over the closest rival stays below ``margin``: it leaves alone what
-    is right already, and reaches far more targets.  ``patience``: a run ends after so many steps in
-    which the share of right tokens rose no further; None: never.  ``restarts``: runs per target,
-    the next one only where all before it failed.  ``score_first``: the first token must follow from
-    the memory alone; False is the published convention, which gives the first token.
-    ``batch_tokens``: the most tokens in one forward pass; ``chunk``: the most logits at a time.
+    ``growth``: the goal of a run starts at so many tokens; when it is reached, the run goes on from
+    there with a goal so many tokens past the prefix the memory gives already.  None: the goal is
+    the whole target from the start.  ``steps``: the most steps for one goal.  ``restarts``: runs
+    per target, the next one only where all before it failed.  ``patience``: a run ends after so
+    many steps in which the share of right tokens rose no further; None: never.
+
+    ``loss``: per token, "likelihood" is minus the log-likelihood and "margin" the square of what
+    the logit's lead over the closest rival lacks to ``margin``: it leaves alone what is right
+    already, and reaches far more targets.  ``score_first``: the first token must follow from the
+    memory alone; False is the published convention, which gives the first token.
+
+    ``lr``: the learning rate, in units of the standard deviation of the input embeddings where
+    ``relative``.  ``schedule``: constant, or linear to 0 at the last step.  ``init``: "normal"
+    draws from the normal distribution with that standard deviation, "rows" takes random rows of
+    the table.  ``batch_tokens``: the most tokens in one forward pass; ``chunk``: the most logits at
+    a time.
 
     The default is the best preset measured on micro models; :data:`PUBLISHED` has the settings of
     the paper's protocol, but scores the first token unless told not to.
     """
 
+    growth: int | None = 1
     steps: int = 300
+    restarts: int = 1
+    patience: int | None = None
+    loss: Literal["margin", "likelihood"] = "margin"
+    margin: float = 0.3
+    score_first: bool = True
     lr: float = 0.8
     relative: bool = True
     betas: tuple[float, float] = (0.9, 0.9)
     weight_decay: float = 0.0
-    schedule: Literal["constant", "linear"] = "linear"
+    schedule: Literal["constant", "linear"] = "constant"
     init: Literal["normal", "rows"] = "normal"
-    loss: Literal["margin", "likelihood"] = "margin"
-    margin: float = 0.1
-    patience: int | None = None
-    restarts: int = 4
-    score_first: bool = True
     batch_tokens: int = 1024
     chunk: int = 1 << 24
 
@@ -66,8 +72,9 @@ class Config:
         at_least("chunk", self.chunk, 1)
         positive("lr", self.lr)
         positive("margin", self.margin)
-        if self.patience is not None:
-            at_least("patience", self.patience, 1)
+        for name in ("growth", "patience"):
+            if getattr(self, name) is not None:
+                at_least(name, getattr(self, name), 1)
         if not 0 <= self.weight_decay < math.inf or not all(0 <= b < 1 for b in self.betas):
             raise AccessibilityError(
                 f"weight_decay = {self.weight_decay} and betas = {self.betas}; give a decay of at "
@@ -81,6 +88,7 @@ class Config:
 
 
 PUBLISHED = Config(
+    growth=None,
     steps=3000,
     lr=0.01,
     relative=False,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,59 +52,15 @@ def cram(
     >>> result.outcomes[0].success, result.memory.shape
     (True, torch.Size([1, 1, 128]))
     """
-    return _solve(loaded, targets, m, config, generator, None, checkpoint, every, progress)
-
-
-def horizon(
-    loaded: LoadedModel,
-    targets: Sequence[Any] | Tensor,
-    m: int,
-    config: Config,
-    generator: torch.Generator,
-    *,
-    growth: int = 1,
-    checkpoint: str | Path | None = None,
-    every: float = 60.0,
-    progress: bool | None = None,
-) -> Result:
-    """The longest prefix of each target that ``m`` memory vectors could be made to give.
-
-    The goal starts at ``growth`` tokens.  When it is reached, the run goes on from there with a
-    goal ``growth`` tokens past the prefix the memory gives already; ``config.steps`` holds for each
-    goal.  ``Outcome.reached`` is the longest prefix confirmed in any restart.  Everything else is
-    as in :func:`cram`.
-
-    >>> from accessibility_lib import models
-    >>> loaded = models.load("micro-llama")
-    >>> config = Config(steps=5, restarts=1)
-    >>> result = horizon(loaded, [[72, 73, 9]], 1, config, torch.Generator().manual_seed(0))
-    >>> 0 <= result.outcomes[0].reached <= 3
-    True
-    """
-    growth = at_least("growth", growth, 1)
-    return _solve(loaded, targets, m, config, generator, growth, checkpoint, every, progress)
-
-
-def _solve(
-    loaded: LoadedModel,
-    targets: Sequence[Any] | Tensor,
-    m: int,
-    config: Config,
-    generator: torch.Generator,
-    growth: int | None,
-    checkpoint: str | Path | None,
-    every: float,
-    progress: bool | None,
-) -> Result:
     m = at_least("m", m, 1, "a prompt has at least one memory vector")
     adapter = loaded.adapter
     positions = getattr(loaded.model.config, "max_position_embeddings", None)
     rows = check_targets(targets, adapter.vocab_size, positions, m)
     seeds = torch.randint(1 << 62, (len(rows), config.restarts), generator=generator)
-    run = Run(loaded, rows, m, config, seeds, growth)
-    kept = Checkpoint(checkpoint, fingerprint(loaded, rows, m, config, seeds, growth))
+    run = Run(loaded, rows, m, config, seeds)
+    kept = Checkpoint(checkpoint, fingerprint(loaded, rows, m, config, seeds))
     run.restore(kept.read())
-    started = saved = time.monotonic()
+    started = saved = shown = time.monotonic()
     before = run.seconds
     bar = tqdm(
         total=len(rows),
@@ -116,7 +73,9 @@ def _solve(
             now = time.monotonic()
             run.seconds = before + now - started
             bar.n = len(run.done)
-            bar.set_postfix(reached=run.successes(), refresh=False)
+            if now - shown > 2:
+                bar.set_postfix(reached=run.successes(), n50=run.n50(), refresh=False)
+                shown = now
             bar.update(0)
             if kept and now - saved >= every:
                 kept.write(run.state())
@@ -125,3 +84,27 @@ def _solve(
     if kept:
         kept.write(run.state())
     return run.result()
+
+
+def horizon(
+    loaded: LoadedModel,
+    targets: Sequence[Any] | Tensor,
+    m: int,
+    config: Config,
+    generator: torch.Generator,
+    **options: Any,
+) -> Result:
+    """The longest prefix of each target that ``m`` memory vectors could be made to give.
+
+    :func:`cram` with a goal that grows, by one token where ``config.growth`` is None.  Give targets
+    longer than any memory can reach; ``Outcome.reached`` is the answer.
+
+    >>> from accessibility_lib import models
+    >>> loaded = models.load("micro-llama")
+    >>> config = Config(steps=5, restarts=1)
+    >>> result = horizon(loaded, [[72, 73, 9]], 1, config, torch.Generator().manual_seed(0))
+    >>> 0 <= result.outcomes[0].reached <= 3
+    True
+    """
+    config = replace(config, growth=config.growth or 1)
+    return cram(loaded, targets, m, config, generator, **options)

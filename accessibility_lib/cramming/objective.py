@@ -106,7 +106,7 @@ def loss_and_gradient(
         if config.loss == "likelihood":
             losses = F.cross_entropy(logits, wanted[part], reduction="none")
         else:
-            losses = F.relu(config.margin - lead(logits, wanted[part]))
+            losses = F.relu(config.margin - lead(logits, wanted[part])).square()
         losses = losses / count[rows[part]]
         losses.sum().backward()
         with torch.no_grad():

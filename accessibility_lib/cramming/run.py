@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from accessibility_lib import fits
 from accessibility_lib.cramming.config import Config, Outcome, Result, Status
 from accessibility_lib.cramming.objective import loss_and_gradient, padded, prefix, teacher_forced
 from accessibility_lib.models import LoadedModel
@@ -32,10 +34,9 @@ class Run:
         m: int,
         config: Config,
         seeds: Tensor,
-        growth: int | None,
     ) -> None:
         self.loaded, self.targets, self.m, self.config = loaded, targets, m, config
-        self.seeds, self.growth = seeds, growth
+        self.seeds, self.growth = seeds, config.growth
         table = loaded.adapter.input_embedding.float()
         self.std = float(table.std()) * abs(loaded.adapter.embedding_scale)
         self.width = table.shape[1]
@@ -66,6 +67,19 @@ class Run:
     def successes(self) -> int:
         """How many targets are reached in full."""
         return sum(r == len(t) for r, t in zip(self.reached, self.targets, strict=True))
+
+    def n50(self) -> str:
+        """n50 of the targets that are done, for people who watch."""
+        if not self.done:
+            return "?"
+        reached = np.array([self.reached[i] for i in self.done])
+        lengths = np.array([len(self.targets[i]) for i in self.done])
+        if self.growth:
+            failed = np.where(reached == lengths, np.inf, reached + self.growth)
+            return f"{fits.fit_horizons(reached, failed).n50:.1f}"
+        tried, place = np.unique(lengths, return_inverse=True)
+        won = np.bincount(place, weights=reached == lengths)
+        return f"{fits.fit_curve(tried, won, np.bincount(place)).n50:.1f}"
 
     def step(self) -> bool:
         """Fill the batch, take one step, let rows go; False when nothing is left."""
