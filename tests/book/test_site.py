@@ -79,7 +79,7 @@ def test_page_is_accessible(page, theme, site, open_page):
     opened, _ = open_page(address_of(page, "http", site), color_scheme=theme)
     opened.evaluate("(t) => { document.documentElement.dataset.theme = t; }", theme)
     opened.wait_for_load_state("networkidle")
-    found = Axe().run(opened, context="#main-content").response["violations"]
+    found = Axe().run(opened).response["violations"]
     serious = [
         (item["id"], node["html"][:160], node["failureSummary"][:200])
         for item in found
