@@ -50,13 +50,13 @@ class Config:
     """
 
     growth: int | None = 1
-    steps: int = 300
+    steps: int = 200
     restarts: int = 1
     patience: int | None = None
     loss: Literal["margin", "likelihood"] = "margin"
     margin: float = 0.3
     score_first: bool = True
-    lr: float = 0.8
+    lr: float = 2.0
     relative: bool = True
     betas: tuple[float, float] = (0.9, 0.9)
     weight_decay: float = 0.0
