@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def prompt_embeddings(loaded: LoadedModel, prompts: Sequence[str]) -> np.ndarray:
     """Last-layer embedding at the last token of each prompt, (N, d) in float64.
 
-    Raises :class:`AccessibilityError` for a prompt that tokenises to nothing.
+    Raises :class:`AccessibilityError` for a prompt that is no text, tokenises to nothing or is
+    longer than the model's context.
 
     >>> from accessibility_lib import models
     >>> prompt_embeddings(models.load("micro-llama"), ["Return the", "a list of"]).shape
@@ -26,8 +27,10 @@ def prompt_embeddings(loaded: LoadedModel, prompts: Sequence[str]) -> np.ndarray
     """
     import torch
 
-    if isinstance(prompts, str) or not prompts:
+    texts = isinstance(prompts, list | tuple) and all(isinstance(each, str) for each in prompts)
+    if not texts or not prompts:
         raise AccessibilityError(f"prompts = {prompts!r}; give a list of at least one text.")
+    context = getattr(loaded.model.config.get_text_config(), "max_position_embeddings", None)
     found = []
     for prompt in prompts:
         if not loaded.tokenizer(prompt, add_special_tokens=False).input_ids:
@@ -35,7 +38,13 @@ def prompt_embeddings(loaded: LoadedModel, prompts: Sequence[str]) -> np.ndarray
                 f"the prompt {prompt!r} tokenises to nothing with {loaded.name}; "
                 "give a text of at least one token."
             )
-        ids = torch.tensor([loaded.tokenizer(prompt).input_ids], device=loaded.model.device)
+        tokens = loaded.tokenizer(prompt).input_ids
+        if context and len(tokens) > context:
+            raise AccessibilityError(
+                f"the prompt {prompt[:20]!r}... has {len(tokens)} tokens, more than the context of "
+                f"{loaded.name}, {context}; give a shorter one."
+            )
+        ids = torch.tensor([tokens], device=loaded.model.device)
         with torch.no_grad():
             found.append(loaded.adapter.last_hidden(input_ids=ids)[0, -1].double().cpu().numpy())
     return np.stack(found)

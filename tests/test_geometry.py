@@ -23,10 +23,15 @@ def test_embeddings_are_those_of_the_last_token():
     assert torch.allclose(ours, own, atol=1e-4)
 
 
-@pytest.mark.parametrize("prompts", [[], "a text", ["fine", ""]])
+@pytest.mark.parametrize("prompts", [[], "a text", ["fine", ""], ["fine", 3], [None], {"a": 1}])
 def test_prompts_without_tokens_are_refused(prompts):
     with pytest.raises(AccessibilityError, match=r"nothing|list of at least one"):
         prompt_embeddings(models.load("micro-llama"), prompts)
+
+
+def test_a_prompt_longer_than_the_context_is_refused():
+    with pytest.raises(AccessibilityError, match=r"more than the context of micro-llama, 1024"):
+        prompt_embeddings(models.load("micro-llama"), ["fine", "x " * 5000])
 
 
 def test_equal_prompts_span_no_plane():
