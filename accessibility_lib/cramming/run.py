@@ -87,10 +87,15 @@ class Run:
         if not self.rows:
             return False
         b, config = self.batch, self.config
-        tokens, _ = padded([self.targets[i] for i, _ in self.rows], int(b["goal"].max()))
-        loss, right, gradient = loss_and_gradient(
-            self.loaded, b["memory"], tokens, b["goal"], config
-        )
+        loss, right = torch.zeros(len(self.rows)), torch.zeros(len(self.rows))
+        gradient = torch.zeros_like(b["memory"])
+        for part in self._parts():
+            tokens, _ = padded(
+                [self.targets[self.rows[k][0]] for k in part], int(b["goal"][part].max())
+            )
+            loss[part], right[part], gradient[part] = loss_and_gradient(
+                self.loaded, b["memory"][part], tokens, b["goal"][part], config
+            )
         finite = torch.isfinite(loss) & torch.isfinite(gradient).all(-1).all(-1)
         b["since"] = torch.where(right > b["best"], 0, b["since"] + 1)
         b["best"] = torch.maximum(b["best"], right)
@@ -133,6 +138,18 @@ class Run:
                 row = new.get(name, torch.zeros(1, *tensor.shape[1:], dtype=tensor.dtype))
                 self.batch[name] = torch.cat([tensor, row])
             self.rows.append((i, restart))
+
+    def _parts(self) -> list[list[int]]:
+        """The rows of the batch in groups of like goals, so that little is padding."""
+        parts: list[list[int]] = []
+        least = 0
+        for k in self.batch["goal"].argsort(stable=True).tolist():
+            goal = int(self.batch["goal"][k])
+            if not parts or goal > 1.5 * least + 4:
+                parts.append([])
+                least = goal
+            parts[-1].append(k)
+        return parts
 
     def _start(self, i: int, restart: int) -> Tensor:
         generator = torch.Generator().manual_seed(int(self.seeds[i, restart]))

@@ -28,7 +28,7 @@ FORMATS = {"float16": torch.float16, "bfloat16": torch.bfloat16}
 
 @dataclass(frozen=True)
 class Verification:
-    """Of one reached target.  ``target``: its place in the result.  ``greedy``, ``float16``,
+    """Of one reached prefix.  ``target``: its place in the result.  ``greedy``, ``float16``,
     ``bfloat16``: whether decoding from the (rounded) memory alone gives it.  ``robust``: whether
     it survived at ``eps``.  ``radius``: the largest l-infinity radius that survived."""
 
@@ -50,8 +50,10 @@ def verify(
     draws: int = 8,
     attack: int = 10,
 ) -> tuple[Verification, ...]:
-    """Verify every target reached in full.  ``draws`` random perturbations and ``attack`` steps of
-    the projected gradient are tried per radius.
+    """Verify the prefix that each target was reached to.
+
+    ``draws`` random perturbations and ``attack`` steps of the projected gradient are tried per
+    radius.  A radius is in the units of the memory: compare it with the memory's own norm.
 
     Raises :class:`AccessibilityError` for a result of another model.
 
@@ -68,10 +70,10 @@ def verify(
             f"{loaded.name} ({loaded.sha256[:12]}); load the model it was made with."
         )
     eps = positive("eps", eps, "give a spacing such as 2**-10")
-    chosen = [i for i, outcome in enumerate(result.outcomes) if outcome.success]
+    chosen = [i for i, outcome in enumerate(result.outcomes) if outcome.reached]
     if not chosen:
         return ()
-    rows = [result.outcomes[i].target for i in chosen]
+    rows = [result.outcomes[i].target[: result.outcomes[i].reached] for i in chosen]
     memory = result.memory[chosen]
     first = result.config.score_first
     decoded = {
