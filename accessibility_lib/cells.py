@@ -110,8 +110,18 @@ class Slice:
         return self.areas / ((a_max - a_min) * (b_max - b_min))
 
     def owners(self, coordinates: ArrayLike) -> np.ndarray:
-        """Token that owns each (a, b) of ``coordinates`` (N, 2) in the window, shape (N,)."""
+        """Token that owns each (a, b) of ``coordinates`` (N, 2) in the window, shape (N,).
+
+        Raises for a point outside the window: its owner may have no cell inside.
+        """
         at = cloud(coordinates, 2)
+        low, high = np.reshape(self.window, (2, 2)).T
+        outside = ((at < low - 1e-9 * (high - low)) | (at > high + 1e-9 * (high - low))).any(axis=1)
+        if outside.any():
+            raise AccessibilityError(
+                f"{outside.sum()} of {len(at)} points lie outside the window {self.window}, the "
+                f"first at {at[outside][0].tolist()}; slice a wider window."
+            )
         return self.tokens[np.argmax(at @ self.logits[:, :2].T + self.logits[:, 2], axis=1)]
 
 

@@ -234,6 +234,12 @@ def test_bad_input_is_named(change, message):
         slice_2d(case["F"], case["b"], FLAT, case["window"])
 
 
+def test_owners_outside_the_window_are_not_guessed():
+    found = slice_2d([[1, 0, 0], [0, 0, 0]], None, FLAT, UNIT)
+    with pytest.raises(AccessibilityError, match="1 of 2 points lie outside the window"):
+        found.owners([[0.5, 0.5], [-9.0, 0.5]])
+
+
 def test_window_around_points():
     assert window_around([[0, 0], [2, 1]], 1) == (0, 2, -0.5, 1.5)
     with pytest.raises(AccessibilityError, match="scale = -1"):
