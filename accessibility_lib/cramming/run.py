@@ -17,6 +17,7 @@ from accessibility_lib.models import LoadedModel
 PLAIN = (
     "queue", "rows", "reached", "winner", "steps", "broken", "loss", "gap", "done", "seconds",
 )  # fmt: skip
+PADDING = 256  # tokens that cost about as much as one more forward pass of a micro model
 LOOK_AHEAD = 16  # tokens past the goal that may be right already, for nothing
 
 
@@ -140,15 +141,16 @@ class Run:
             self.rows.append((i, restart))
 
     def _parts(self) -> list[list[int]]:
-        """The rows of the batch in groups of like goals, so that little is padding."""
+        """The rows of the batch in groups of like goals, none with much padding."""
         parts: list[list[int]] = []
-        least = 0
+        tokens = 0
         for k in self.batch["goal"].argsort(stable=True).tolist():
             goal = int(self.batch["goal"][k])
-            if not parts or goal > 1.5 * least + 4:
+            if not parts or len(parts[-1]) * goal - tokens > PADDING:
                 parts.append([])
-                least = goal
+                tokens = 0
             parts[-1].append(k)
+            tokens += goal
         return parts
 
     def _start(self, i: int, restart: int) -> Tensor:
