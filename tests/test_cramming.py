@@ -334,3 +334,33 @@ def test_the_command_says_n50(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "natural m = 1: n50" in out
     assert "natural m = 2: n50" in out
+
+
+def test_a_restart_starts_with_a_goal_of_its_own(loaded, rows):
+    """The goal of a run follows what this run gives, not what an earlier one reached."""
+    config = Config(steps=40, restarts=2)
+    target = tuple(rows[-1])
+    own = run.Run(loaded, [target], 1, config, torch.tensor([[1, 2]]))
+    goals: list[tuple[int, int]] = []
+    while own.step():
+        goals += [(own.rows[0][1], int(own.batch["goal"][0]))] if own.rows else []
+    first = max(goal for restart, goal in goals if restart == 0)
+    second = [goal for restart, goal in goals if restart == 1]
+    assert first > 2
+    assert second[0] <= 2
+    steps = np.diff([goal for restart, goal in goals if restart == 1])
+    assert steps.max(initial=0) <= 1 + run.LOOK_AHEAD
+    assert own.reached[0] >= first - 1
+
+
+def test_no_forward_pass_holds_more_than_batch_tokens(loaded, rows, monkeypatch):
+    seen: list[int] = []
+    real = run.loss_and_gradient
+
+    def watch(loaded, memory, tokens, goal, config):
+        seen.append(len(memory) * (memory.shape[1] + tokens.shape[1]))
+        return real(loaded, memory, tokens, goal, config)
+
+    monkeypatch.setattr(run, "loss_and_gradient", watch)
+    cram(loaded, rows, 1, Config(steps=20, batch_tokens=30), seeded())
+    assert max(seen) <= 30

@@ -108,8 +108,8 @@ class Run:
             self.steps[i] += 1
             if self.reached[i] == 0:
                 self.loss[i] = float(loss[k]) if finite[k] else None
-            if finite[k] and right[k] > 1 - 1e-6 and self._confirm(k):
-                if self._won(k):
+            if finite[k] and right[k] > 1 - 1e-6 and (given := self._confirm(k)):
+                if self._won(k, given):
                     staying.append(k)
             elif not finite[k] or tired[k]:
                 self._lost(k, bool(finite[k]))
@@ -141,12 +141,14 @@ class Run:
             self.rows.append((i, restart))
 
     def _parts(self) -> list[list[int]]:
-        """The rows of the batch in groups of like goals, none with much padding."""
+        """The rows of the batch in groups of like goals, none too large or with much padding."""
         parts: list[list[int]] = []
         tokens = 0
         for k in self.batch["goal"].argsort(stable=True).tolist():
             goal = int(self.batch["goal"][k])
-            if not parts or len(parts[-1]) * goal - tokens > PADDING:
+            size = (len(parts[-1]) + 1) if parts else 0
+            full = size * (self.m + goal) > self.config.batch_tokens
+            if not size or full or (size - 1) * goal - tokens > PADDING:
                 parts.append([])
                 tokens = 0
             parts[-1].append(k)
@@ -161,8 +163,8 @@ class Run:
         chosen = ids[torch.randint(len(ids), (self.m,), generator=generator)]
         return self.loaded.adapter.embed(chosen).detach().float().cpu()
 
-    def _confirm(self, k: int) -> bool:
-        """Check row ``k`` by exact logits of its own and note what it gives; True if its goal."""
+    def _confirm(self, k: int) -> int:
+        """Check row ``k`` by exact logits of its own: the prefix it gives, 0 if not its goal."""
         i, restart = self.rows[k]
         goal = int(self.batch["goal"][k])
         memory = self.batch["memory"][k]
@@ -170,22 +172,21 @@ class Run:
         check = teacher_forced(self.loaded, memory, seen)
         given = prefix(check, self.config.score_first)
         if given < goal:
-            return False
+            return 0
         if given > self.reached[i]:
             self.kept[i], self.reached[i], self.winner[i] = memory, given, restart
             gaps = check.gap[0 if self.config.score_first else 1 : given]
             self.gap[i] = float(gaps.min()) if len(gaps) else None
-        return True
+        return given
 
-    def _won(self, k: int) -> bool:
+    def _won(self, k: int, given: int) -> bool:
         """A confirmed goal: the target is done, or the goal grows and the run goes on."""
         i, _ = self.rows[k]
-        if self.reached[i] == len(self.targets[i]):
+        if given == len(self.targets[i]):
             self.done.append(i)
             return False
         assert self.growth
-        goal = int(self.batch["goal"][k])
-        self.batch["goal"][k] = min(max(goal, self.reached[i]) + self.growth, len(self.targets[i]))
+        self.batch["goal"][k] = min(given + self.growth, len(self.targets[i]))
         for name in ("first", "second", "step", "since"):
             self.batch[name][k] = 0
         self.batch["best"][k] = -1.0
