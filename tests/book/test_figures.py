@@ -113,7 +113,7 @@ def test_nothing_offers_to_send_the_figure_away(page_of):
 
 
 def test_print_is_dark_on_white_whatever_the_theme(page_of):
-    page, _ = page_of(rising())
+    page, watch = page_of(rising())
     page.evaluate("() => { document.documentElement.dataset.theme = 'dark'; }")
     ink = "() => getComputedStyle(document.querySelector('.xtick text')).fill"
     page.wait_for_function(f"() => ({ink})().includes('250')")
@@ -121,6 +121,7 @@ def test_print_is_dark_on_white_whatever_the_theme(page_of):
     page.wait_for_function(f"() => ({ink})() === 'rgb(31, 35, 40)'")
     page.evaluate("() => window.dispatchEvent(new Event('afterprint'))")
     page.wait_for_function(f"() => ({ink})().includes('250')")
+    assert watch.troubles == []
 
 
 def test_plot_with_equal_scales_leaves_no_gap_on_a_phone(page_of):
