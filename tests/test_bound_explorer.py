@@ -127,6 +127,16 @@ def test_numbers_out_of_range_are_refused(key, bad):
     ({"profile": (1.0, math.nan)}, "profile holds nan"),
     ({"measured": ({"m": 1},)}, "a label, m and n"),
     ({"measured": ({"label": "x", "m": 0, "n": 3},)}, "above 0"),
+    ({"measured": ({"label": "x", "m": 10**400, "n": 3},)}, "above 0"),
+    ({"measured": 5}, "measured = 5; give a tuple"),
+    ({"profile": "wide"}, "profile = 'wide'; give a tuple"),
+    ({"name": 5}, "name = 5; give a unicode string"),
+    ({"controls": "m"}, "controls = 'm'; give a tuple"),
+    ({"controls": [["m"]]}, "no control"),
+    ({"preset": ["pythia-1b"]}, "preset = .* is not known"),
+    ({"support": np.array(["ball", "box"])}, "support = .* is not known"),
+    ({"d": 10**400}, "outside the explorer"),
+    ({"d": np.array([1, 2])}, "d = .* is not a number"),
 ])  # fmt: skip
 def test_bad_settings_say_what_would_do(settings, message):
     with pytest.raises(AccessibilityError, match=message):
@@ -152,6 +162,13 @@ def test_settings_survive_json():
     explorer = BoundExplorer(m=3, hard=True, controls=("m",))
     assert json.loads(json.dumps(explorer.settings))["m"] == 3
     assert BoundExplorer(**explorer.settings).settings == explorer.settings
+
+
+def test_measured_points_of_numpy_are_written_as_json():
+    point = {"label": "mine", "m": np.int64(2), "n": np.float32(9.5)}
+    explorer = BoundExplorer(measured=[point])
+    assert explorer.measured == ({"label": "mine", "m": 2.0, "n": 9.5},)
+    assert '"label": "mine"' in explorer.html()
 
 
 def test_lab_gets_plotly_when_it_asks(monkeypatch):

@@ -43,13 +43,13 @@ def test_matrices_keep_their_shape():
     assert shown.figure["data"][0]["z"] == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
 
 
-@pytest.mark.parametrize("alt", ["", "   ", "a figure"])
+@pytest.mark.parametrize("alt", ["", "   ", "a figure", None])
 def test_figure_without_words_is_refused(alt):
     with pytest.raises(AccessibilityError, match="says too little"):
         line(alt=alt)
 
 
-@pytest.mark.parametrize("name", ["", "A", "1st", "a b", "a_b"])
+@pytest.mark.parametrize("name", ["", "A", "1st", "a b", "a_b", None])
 def test_name_that_is_no_id_is_refused(name):
     with pytest.raises(AccessibilityError, match="becomes an id"):
         line(name=name)
@@ -76,3 +76,8 @@ def test_ragged_table_is_refused():
         table([["a"]], ["x", "y"], caption="Ragged.")
     with pytest.raises(AccessibilityError, match="caption is empty"):
         table([], ["x"], caption=" ")
+
+
+def test_huge_numbers_stay_short():
+    shown = table([["a", 1e300, 1234.5]], ["x", "y", "z"], caption="Huge.")
+    assert shown.rows == (("a", "1e+300", "1,234.50"),)

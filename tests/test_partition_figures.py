@@ -47,6 +47,14 @@ def test_a_token_cannot_smuggle_markup_into_the_label():
     assert "<a" not in str(figure.to_json().replace("\\u003c", "<"))
 
 
+def test_quotes_and_dollars_are_shown_as_they_are():
+    # Plotly knows no &quot; and sets what stands between dollars as TeX.
+    found = a_slice(vocab=2)
+    figure = drawn(found, ['"$x$"'] * len(found))
+    for text in (trace.text for trace in figure.data if trace.fill):
+        assert text.startswith('<b>"&#36;x&#36;"</b>')
+
+
 def test_names_keep_clear_of_prompts():
     found = a_slice()
     figure = drawn(found)

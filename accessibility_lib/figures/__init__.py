@@ -101,11 +101,11 @@ def show(figure: go.Figure, *, alt: str, name: str) -> Shown:
     >>> show(go.Figure(go.Scatter(y=[1, 2])), alt="A line that rises.", name="rise").name
     'rise'
     """
-    if len(alt.split()) < 3:
+    if not isinstance(alt, str) or len(alt.split()) < 3:
         raise AccessibilityError(
             f"alt = {alt!r} says too little: describe in a sentence what the figure shows."
         )
-    if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9-]*", name):
         raise AccessibilityError(
             f"name = {name!r}: use small letters, digits and hyphens; it becomes an id."
         )

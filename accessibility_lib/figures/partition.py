@@ -45,7 +45,7 @@ def partition(
             fillcolor=_faint(colour),
             hoveron="fills",
             hoverinfo="text",
-            text=f"<b>{escape(name)}</b><br>{share:.2%} of the window",
+            text=f"<b>{_literal(name)}</b><br>{share:.2%} of the window",
             showlegend=False,
         )
     if outline is not None:
@@ -65,7 +65,7 @@ def partition(
         x=x,
         y=y,
         mode="text",
-        text=[escape(name) for name, large in zip(names, shown, strict=True) if large],
+        text=[_literal(name) for name, large in zip(names, shown, strict=True) if large],
         hoverinfo="skip",
         showlegend=False,
     )
@@ -77,7 +77,7 @@ def partition(
         text=[str(k + 1) for k in range(len(prompts))],
         textfont={"color": "black", "size": 13},
         marker={"size": 20, "color": "white", "line": {"color": "black", "width": 2}},
-        hovertext=[f"prompt {k + 1}: {escape(text)}" for k, text in enumerate(prompts)],
+        hovertext=[f"prompt {k + 1}: {_literal(text)}" for k, text in enumerate(prompts)],
         hoverinfo="text",
         name="prompts",
     )
@@ -113,6 +113,11 @@ def growth(widths: Sequence[float], counts: Sequence[int], core: Sequence[int]) 
     figure.update_xaxes(type="log", title="width of the window, × above")
     figure.update_yaxes(title="tokens", rangemode="tozero")
     return figure.update_layout(height=380)
+
+
+def _literal(text: str) -> str:
+    """Text that plotly shows as it is: no tags, no TeX between dollars; it knows no &quot;."""
+    return escape(text, quote=False).replace("$", "&#36;")
 
 
 def _colours(found: Slice) -> list[str]:

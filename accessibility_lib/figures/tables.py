@@ -62,7 +62,7 @@ def table(
     support | ratio
     ball | 9.24
     """
-    if not caption.strip():
+    if not isinstance(caption, str) or not caption.strip():
         raise AccessibilityError("caption is empty: say in a sentence what the table shows.")
     kept = [list(row) for row in rows]
     for row in kept:
@@ -76,7 +76,10 @@ def table(
             return "–"
         if isinstance(cell, bool) or not isinstance(cell, Real):
             return str(cell)
-        return f"{int(cell):,}" if isinstance(cell, Integral) else f"{float(cell):,.{digits}f}"
+        if isinstance(cell, Integral):
+            return f"{int(cell):,}"
+        number = float(cell)
+        return f"{number:,.{digits}f}" if abs(number) < 1e15 else f"{number:.{digits + 1}g}"
 
     numeric = tuple(
         any(isinstance(row[i], Real) for row in kept)

@@ -31,9 +31,10 @@ function element(tag, attributes = {}, ...children) {
 
 // ---- controls ----------------------------------------------------------------------------------
 
-/** The nearest admissible value and, if that is not what was typed, a sentence that says so. */
-export function admit(field, typed) {
-  if (!Number.isFinite(typed)) return { note: "That is not a number; nothing has changed." };
+/** The nearest admissible value (`now` for what is no number) and, if that is not what was typed, a
+    sentence that says so. */
+export function admit(field, typed, now) {
+  if (!Number.isFinite(typed)) return { value: now, note: `That is not a number; this stays at ${format(now)}.` };
   const low = format(field.low), high = format(field.high);
   if (typed < field.low) return { value: field.low, note: `Set to ${low}: this goes from ${low} to ${high}.` };
   if (typed > field.high) return { value: field.high, note: `Set to ${high}: this goes from ${low} to ${high}.` };
@@ -62,13 +63,13 @@ function scaleControl(field, id, commit) {
   });
   // While typing, what is admissible takes effect; what is not is put right when the typing ends.
   exact.addEventListener("input", () => {
-    const { value, note: problem } = admit(field, exact.valueAsNumber);
+    const { value, note: problem } = admit(field, exact.valueAsNumber, shown);
     note.textContent = "";
     if (!problem) commit(value);
   });
   const settle = () => {
     if (exact.valueAsNumber === shown) return;
-    const { value = shown, note: problem } = admit(field, exact.valueAsNumber);
+    const { value, note: problem } = admit(field, exact.valueAsNumber, shown);
     note.textContent = problem;
     exact.value = String(value);
     commit(value);

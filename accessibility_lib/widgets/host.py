@@ -13,14 +13,14 @@ import re
 from dataclasses import asdict, dataclass
 from functools import cache
 from html import escape
-from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import anywidget
 import traitlets
 from plotly.offline import get_plotlyjs
 
+from accessibility_lib._checks import number
 from accessibility_lib.errors import AccessibilityError
 
 FOLDER = Path(__file__).parent
@@ -121,7 +121,7 @@ class Setting(traitlets.TraitType):
         field = self.field
         if isinstance(field, Choice):
             known = [option for option, _ in field.options]
-            if value not in known:
+            if not isinstance(value, str) or value not in known:
                 raise AccessibilityError(
                     f"{self.name} = {value!r} is not known; take one of {known}."
                 )
@@ -131,20 +131,35 @@ class Setting(traitlets.TraitType):
                 raise AccessibilityError(f"{self.name} = {value!r} is neither True nor False.")
             return value
         limits = f"from {field.low:g} to {field.high:g}"
-        if isinstance(value, bool) or not isinstance(value, Real):
-            raise AccessibilityError(f"{self.name} = {value!r} is not a number; give one {limits}.")
-        number = float(value)
-        if not field.low <= number <= field.high:  # NaN fails too
+        found = number(str(self.name), value, f"give one {limits}")
+        if not field.low <= found <= field.high:  # NaN fails too
             raise AccessibilityError(
-                f"{self.name} = {value!r} is outside the explorer; give a number {limits}."
+                f"{self.name} = {found!r} is outside the explorer; give a number {limits}."
             )
         if not field.whole:
-            return number
-        if number != int(number):
+            return found
+        if found != int(found):
             raise AccessibilityError(
                 f"{self.name} = {value!r} must be a whole number; give one {limits}."
             )
-        return int(number)
+        return int(found)
+
+
+class _Says:
+    """A trait that answers a value of another type with an AccessibilityError."""
+
+    name: str | None
+
+    def error(self, obj: Any, value: Any, error: Any = None, info: Any = None) -> NoReturn:
+        raise AccessibilityError(f"{self.name} = {value!r}; give {self.info()}.")  # type: ignore[attr-defined]
+
+
+class Text(_Says, traitlets.Unicode):
+    """Text."""
+
+
+class Several(_Says, traitlets.Tuple):
+    """A tuple or a list."""
 
 
 class Explorer(anywidget.AnyWidget):
@@ -154,8 +169,8 @@ class Explorer(anywidget.AnyWidget):
     """
 
     fields: dict[str, Field]
-    name = traitlets.Unicode("explorer").tag(sync=True, setting=True)
-    controls = traitlets.Tuple().tag(sync=True, setting=True)
+    name = Text("explorer").tag(sync=True, setting=True)
+    controls = Several().tag(sync=True, setting=True)
     _fields = traitlets.Dict().tag(sync=True, data=True)
 
     def __init__(self, **settings: Any) -> None:
@@ -182,7 +197,7 @@ class Explorer(anywidget.AnyWidget):
     @traitlets.validate("controls")
     def _are_controls(self, proposal: Any) -> tuple[str, ...]:
         for key in proposal["value"]:
-            if key not in self.fields:
+            if not isinstance(key, str) or key not in self.fields:
                 raise AccessibilityError(
                     f"there is no control {key!r}; take some of {', '.join(self.fields)}."
                 )

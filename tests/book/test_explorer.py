@@ -114,7 +114,7 @@ def test_out_of_range_is_put_right_and_says_so(show):
         ("d", "-5", 1, "Set to 1"),
         ("d", "1e9", 1_000_000, "Set to 1,000,000"),
         ("d", "576.4", 576, "Set to 576: this is a whole number"),
-        ("d", "", 576, "not a number; nothing has changed"),
+        ("d", "", 576, "not a number; this stays at 576"),
         ("r", "1e400", 65.68, "not a number"),
         ("r", "0", 1e-9, "Set to 1 × 10⁻⁹"),
         ("eps", "-1", 2.0**-60, "Set to 2⁻⁶⁰"),
@@ -148,6 +148,17 @@ def test_presets_set_the_numbers_and_a_slider_leaves_them(show):
     page.keyboard.press("ArrowLeft")
     assert model.input_value() == ""
     assert "Measured" not in page.locator("output").inner_text()
+    assert watch.troubles == []
+
+
+def test_what_is_said_is_true_of_the_support(show):
+    page, watch = show(BoundExplorer(preset="pythia-1b", m=3))
+    words = page.locator("output")
+    assert "3 memory vectors cannot name every target" in words.inner_text()
+    assert "the bound is 7.77 times that" in words.inner_text()
+    page.locator("select[id$='-support']").select_option("rmsnorm")
+    assert "times that" not in words.inner_text()  # the gain is none of the model's
+    assert "not that model's" in words.inner_text()
     assert watch.troubles == []
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any
 
 import traitlets
 
+from accessibility_lib._checks import LARGEST, number
 from accessibility_lib.errors import AccessibilityError
 from accessibility_lib.widgets.bound_explorer.fields import (
     FIELDS,
@@ -18,7 +17,7 @@ from accessibility_lib.widgets.bound_explorer.fields import (
     START,
 )
 from accessibility_lib.widgets.bound_explorer.quantities import compute, slope_of
-from accessibility_lib.widgets.host import FOLDER, Explorer, Setting, text_of
+from accessibility_lib.widgets.host import FOLDER, Explorer, Setting, Several, text_of
 
 __all__ = ["FIELDS", "PRESETS", "BoundExplorer", "compute"]
 
@@ -30,12 +29,15 @@ def _traits(*keys: str) -> list[Any]:
     return [Setting(FIELDS[key], START[key]) for key in keys]
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+def _is_positive(value: object) -> bool:
+    try:
+        return 0 < number("value", value) <= LARGEST
+    except AccessibilityError:
+        return False
 
 
 class BoundExplorer(Explorer):
-    """How many tokens m memory vectors can possibly reach, for a support and a precision.
+    """Up to which length m memory vectors may name every target, by support and precision.
 
     Parameters
     ----------
@@ -74,16 +76,17 @@ class BoundExplorer(Explorer):
     axis, gain, precision, dtype = _traits("axis", "gain", "precision", "dtype")
     eps, eps_w, reach_n, factor = _traits("eps", "eps_w", "reach_n", "factor")
     view, scale, hard = _traits("view", "scale", "hard")
-    profile = traitlets.Tuple(default_value=START["profile"]).tag(sync=True, setting=True)
-    measured = traitlets.Tuple().tag(sync=True, setting=True)
+    profile = Several(default_value=START["profile"]).tag(sync=True, setting=True)
+    measured = Several().tag(sync=True, setting=True)
     _presets = traitlets.Dict(PRESETS).tag(sync=True, data=True)
     _grids = traitlets.Dict(GRIDS).tag(sync=True, data=True)
 
     def __init__(self, **settings: Any) -> None:
-        preset = PRESETS.get(settings.get("preset") or START["preset"], {})
+        named = settings.get("preset", START["preset"])
+        preset = PRESETS.get(named, {}) if isinstance(named, str) else {}
         numbers = {key: preset[key] for key in OF_PRESET if preset}
         filled = {"name": "bounds", "controls": tuple(FIELDS), **numbers, **settings}
-        if any(filled[key] != number for key, number in numbers.items()):
+        if not all(_is_positive(filled[key]) and filled[key] == numbers[key] for key in numbers):
             filled["preset"] = ""
         super().__init__(**filled)
 
@@ -102,7 +105,7 @@ class BoundExplorer(Explorer):
     def _is_a_profile(self, proposal: Any) -> tuple[float, ...]:
         sizes = tuple(proposal["value"])
         for size in sizes or (0,):
-            if not _is_number(size) or size <= 0:
+            if not _is_positive(size):
                 raise AccessibilityError(
                     f"profile holds {size!r}; give relative sizes above 0, such as quantiles of "
                     "the gains over their geometric mean."
@@ -113,11 +116,14 @@ class BoundExplorer(Explorer):
     def _are_points(self, proposal: Any) -> tuple[dict[str, Any], ...]:
         for point in proposal["value"]:
             known = isinstance(point, Mapping) and {*point} == {"label", "m", "n"}
-            if not known or not all(_is_number(point[key]) and point[key] > 0 for key in "mn"):
+            if not known or not all(_is_positive(point[key]) for key in "mn"):
                 raise AccessibilityError(
                     f"measured holds {point!r}; give dicts with a label, m and n above 0."
                 )
-        return proposal["value"]
+        return tuple(
+            {"label": str(point["label"]), "m": float(point["m"]), "n": float(point["n"])}
+            for point in proposal["value"]
+        )
 
     @property
     def result(self) -> dict[str, Any]:

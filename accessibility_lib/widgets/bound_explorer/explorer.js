@@ -95,15 +95,17 @@ function render({ model, el }) {
 function inWords({ settings, result, preset }) {
   const { m, vocab } = settings;
   const tens = power("10", Math.floor(100 * Math.log10(vocab)));
-  const vectors = m === 1 ? "One memory vector reaches" : `${format(m)} memory vectors reach`;
+  const vectors = m === 1 ? "one memory vector" : `${format(m)} memory vectors`;
   const parts = [
-    `${vectors} at most n* = ${format(result.threshold)} tokens.`,
+    `Beyond n* = ${format(result.threshold)} tokens, ${vectors} cannot name every target.`,
     `A hundred tokens further, at most one target in ${tens} is accessible.`,
   ];
   if (!result.rigorous) parts.push("This count is heuristic: an ℓ∞ count times an ℓ2 share of directions.");
   if (preset) {
-    parts.push(`Measured on ${preset.label}: ${format(preset.slope * m)} tokens; the bound is`
-      + ` ${format(result.slope / preset.slope, 3)} times that. ${preset.note}`);
+    const ofModel = ["ball", "cone", "box"].includes(settings.support);
+    parts.push(`Measured on ${preset.label}: ${format(preset.slope * m)} tokens`, ofModel
+      ? `(the bound is ${format(result.slope / preset.slope, 3)} times that). ${preset.note}`
+      : "(the size of this support is not that model's).");
   }
   return parts.join(" ");
 }
