@@ -74,6 +74,45 @@ def test_failing_cell_stops_the_build_and_keeps_what_ran(folders, capsys):
     assert not (folders / "executed" / "chapter.ipynb").exists()
 
 
+def test_a_cell_that_is_no_python_fails_with_its_place(folders, capsys):
+    path = notebook_with(
+        folders, "print('so far')", "for in", "from accessibility_lib import bounds"
+    )
+    assert any(file.name == "bounds.py" for file in notebooks.dependencies(path))
+    with pytest.raises(SystemExit, match="1 notebook"):
+        notebooks.run_notebooks([path], "smoke")
+    message = capsys.readouterr().err
+    assert "chapter.ipynb, cell" in message
+    assert "SyntaxError" in message
+
+
+def test_a_kernel_that_dies_is_reported_and_the_next_notebook_runs(folders, capsys):
+    path = notebook_with(folders, "import os; os._exit(1)")
+    path = path.rename(folders / "dies.ipynb")
+    with pytest.raises(SystemExit, match="1 notebook"):
+        notebooks.run_notebooks([path, notebook_with(folders, "1")], "smoke")
+    assert "dies.ipynb" in capsys.readouterr().err
+    assert (folders / "executed" / "chapter.ipynb").exists()
+
+
+def test_ipython_syntax_hides_no_import(tmp_path):
+    path = notebook_with(
+        tmp_path, "%matplotlib inline\nfiles = !ls", "%%bash\nls -l | cat", "if 1:\n    !ls",
+        "from accessibility_lib import bounds",
+    )  # fmt: skip
+    assert any(file.name == "bounds.py" for file in notebooks.dependencies(path))
+
+
+@pytest.mark.parametrize("left", ["", '{"key": "ab', "[]", "3"])
+def test_a_stamp_cut_short_means_run_again(folders, left):
+    path = notebook_with(folders, "print(profile)")
+    notebooks.run_notebooks([path], "smoke")
+    stamp = folders / "executed" / "chapter.json"
+    stamp.write_text(left)
+    notebooks.run_notebooks([path], "smoke")
+    assert notebooks.key(path, "smoke") in stamp.read_text()
+
+
 def test_unchanged_notebook_runs_once_and_two_runs_are_identical(folders):
     path = notebook_with(folders, "print(profile)")
     done = folders / "executed" / "chapter.ipynb"

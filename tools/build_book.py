@@ -79,7 +79,8 @@ def stage(notebooks: list[Path]) -> None:
 def build_html() -> bool:
     """Build ``_build/html`` from the stage unless it is up to date; True if it was built."""
     key = digest(sorted(path for path in SOURCE.rglob("*") if path.is_file()), SOURCE)
-    if STAMP.exists() and STAMP.read_text("utf-8") == key:
+    kept = STAMP.read_text("utf-8") if STAMP.exists() else None
+    if kept == key and (HTML / "index.html").exists():
         return False
     STAMP.unlink(missing_ok=True)
     work = BUILD / "jupyter-book"

@@ -9,6 +9,7 @@ leaves the half-run notebook in `_build/failed`.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
 import platform
@@ -19,6 +20,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from tqdm.auto import tqdm
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -69,18 +72,20 @@ def _files_of(name: str) -> list[Path]:
     return [file for file in found if "__pycache__" not in file.parts]
 
 
-def _code(notebook: Path) -> str:
-    """The code cells of a notebook as one Python source, without IPython's own lines."""
-    cells = nbformat.read(notebook, as_version=4).cells
-    lines = "\n".join(cell.source for cell in cells if cell.cell_type == "code").split("\n")
-    return "\n".join(line for line in lines if not line.lstrip().startswith(("%", "!")))
+def _imports_of_cells(notebook: Path) -> Iterator[str]:
+    """What the code cells of a notebook import, IPython's own syntax allowed."""
+    for cell in nbformat.read(notebook, as_version=4).cells:
+        if cell.cell_type == "code":
+            # A cell that is no Python imports nothing; its run will say so, with the cell.
+            with contextlib.suppress(SyntaxError):
+                yield from _imports(TransformerManager().transform_cell(cell.source))
 
 
 def dependencies(notebook: Path) -> list[Path]:
     """Every file of the package that a notebook reaches through imports, sorted."""
     files: set[Path] = set()
     seen: set[str] = set()
-    todo = [*_imports(_code(notebook))]
+    todo = [*_imports_of_cells(notebook)]
     while todo:
         name = todo.pop()
         if name in seen:
@@ -147,6 +152,14 @@ def execute(notebook: Path, output: Path, profile: str, *, progress: bool = Fals
     nbformat.write(normalise(nbformat.read(output, as_version=4), profile), output)
 
 
+def _kept(stamp: Path) -> str | None:
+    """The key in a stamp; None where there is none or a kill cut it short."""
+    try:
+        return json.loads(stamp.read_text("utf-8"))["key"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+
+
 def run_notebooks(notebooks: list[Path], profile: str, *, force: bool = False) -> None:
     """Run those whose key changed; on a failing cell print it and exit with status 1."""
     import papermill
@@ -157,8 +170,7 @@ def run_notebooks(notebooks: list[Path], profile: str, *, force: bool = False) -
         bar.set_postfix_str(notebook.stem)
         done, stamp = EXECUTED / notebook.name, EXECUTED / f"{notebook.stem}.json"
         wanted = key(notebook, profile)
-        kept = json.loads(stamp.read_text("utf-8")) if stamp.exists() and done.exists() else {}
-        if kept.get("key") == wanted and not force:
+        if _kept(stamp) == wanted and done.exists() and not force:
             continue
         half_run = FAILED / notebook.name
         start = time.monotonic()
@@ -166,6 +178,9 @@ def run_notebooks(notebooks: list[Path], profile: str, *, force: bool = False) -
             execute(notebook, half_run, profile, progress=terminal)
         except papermill.PapermillExecutionError as error:
             failures.append(f"{notebook.name}, cell {error.cell_index}:\n{error}")
+            continue
+        except (DeadKernelError, CellTimeoutError) as error:  # out of memory, for one
+            failures.append(f"{notebook.name}: {error}")
             continue
         seconds = round(time.monotonic() - start, 1)
         EXECUTED.mkdir(parents=True, exist_ok=True)
