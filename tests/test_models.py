@@ -48,6 +48,18 @@ def test_unknown_name_lists_the_known_and_the_closest():
     assert all(name in str(error.value) for name in models.KNOWN)
 
 
+@pytest.mark.parametrize("name", ["", None, 5, True])
+def test_what_is_no_name_is_refused(name):
+    with pytest.raises(AccessibilityError, match="is no name; known are micro"):
+        models.load(name)
+
+
+def test_a_cache_that_cannot_be_written_is_named_before_anything_is_downloaded(tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(AccessibilityError, match=r"cannot write to .*file.* ACCESSIBILITY_CACHE"):
+        models.fetch("smollm2-135m", cache=tmp_path / "file")
+
+
 @pytest.mark.parametrize("name", [n for n, known in KNOWN.items() if known.source == "micro"])
 def test_shipped_micro_models_are_what_their_cards_say(name):
     loaded = models.load(name)

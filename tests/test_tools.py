@@ -95,6 +95,12 @@ def test_a_kernel_that_dies_is_reported_and_the_next_notebook_runs(folders, caps
     assert (folders / "executed" / "chapter.ipynb").exists()
 
 
+def test_a_file_that_is_no_notebook_is_named(tmp_path):
+    (tmp_path / "broken.ipynb").write_text("{")
+    with pytest.raises(SystemExit, match=r"broken.ipynb is no notebook"):
+        notebooks.run_notebooks([tmp_path / "broken.ipynb"], "smoke")
+
+
 def test_ipython_syntax_hides_no_import(tmp_path):
     path = notebook_with(
         tmp_path, "%matplotlib inline\nfiles = !ls", "%%bash\nls -l | cat", "if 1:\n    !ls",

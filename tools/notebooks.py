@@ -74,7 +74,11 @@ def _files_of(name: str) -> list[Path]:
 
 def _imports_of_cells(notebook: Path) -> Iterator[str]:
     """What the code cells of a notebook import, IPython's own syntax allowed."""
-    for cell in nbformat.read(notebook, as_version=4).cells:
+    try:
+        cells = nbformat.read(notebook, as_version=4).cells
+    except nbformat.reader.NotJSONError as error:
+        sys.exit(f"{notebook.name} is no notebook: {error}")
+    for cell in cells:
         if cell.cell_type == "code":
             # A cell that is no Python imports nothing; its run will say so, with the cell.
             with contextlib.suppress(SyntaxError):

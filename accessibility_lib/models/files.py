@@ -30,10 +30,22 @@ def verify(path: Path, expected: str) -> None:
         )
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder unless it is there; raise where nothing can be written to it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise AccessibilityError(
+            f"cannot write to {folder} ({error.strerror}); set ACCESSIBILITY_CACHE to a folder "
+            "that can be written"
+        ) from None
+
+
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
     """Yield a folder beside ``target`` that takes its name only if the block succeeds."""
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as scratch:
         beside = Path(scratch) / "new"
         beside.mkdir()

