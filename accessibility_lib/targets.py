@@ -94,6 +94,9 @@ def random_tokens(
     """Tokens independent and uniform over the usable ones (no special tokens, no padded rows),
     (count, n) int64.
 
+    A usable token need not occur in the training text: the micro models have about 70 bytes that a
+    memory reaches only after hundreds of steps.
+
     >>> from accessibility_lib import models
     >>> rows = random_tokens(models.load("micro-llama"), 8, 2, np.random.default_rng(0))
     >>> bool((rows != 0).all())  # token 0 separates documents

@@ -50,7 +50,7 @@ class Config:
     """
 
     growth: int | None = 1
-    steps: int = 200
+    steps: int = 300
     restarts: int = 1
     patience: int | None = None
     loss: Literal["margin", "likelihood"] = "margin"
