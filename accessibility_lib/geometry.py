@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accessibility_lib._checks import at_least
 from accessibility_lib.cells import Plane
 from accessibility_lib.errors import AccessibilityError
 from accessibility_lib.supports import NormEllipsoid
@@ -48,6 +49,25 @@ def prompt_embeddings(loaded: LoadedModel, prompts: Sequence[str]) -> np.ndarray
         with torch.no_grad():
             found.append(loaded.adapter.last_hidden(input_ids=ids)[0, -1].double().cpu().numpy())
     return np.stack(found)
+
+
+def random_embeddings(
+    loaded: LoadedModel, count: int, length: int, generator: np.random.Generator
+) -> np.ndarray:
+    """Last-layer embeddings of ``count`` prompts of ``length`` uniform random tokens, (count, d).
+
+    >>> from accessibility_lib import models
+    >>> random_embeddings(models.load("micro-llama"), 3, 4, np.random.default_rng(0)).shape
+    (3, 128)
+    """
+    import torch
+
+    shape = at_least("count", count, 1), at_least("length", length, 1)
+    tokens = loaded.adapter.token_ids.cpu().numpy()
+    ids = torch.from_numpy(generator.choice(tokens, shape)).to(loaded.model.device)
+    with torch.no_grad():
+        found = [loaded.adapter.last_hidden(input_ids=part)[:, -1] for part in ids.split(256)]
+    return torch.cat(found).double().cpu().numpy()
 
 
 def norm_outline(plane: Plane, support: NormEllipsoid, count: int = 2000) -> np.ndarray | None:

@@ -53,3 +53,9 @@ def test_curves_of_prompt_tuning_are_the_bounds():
     assert figure.data[1].y[-1] == pytest.approx(want)
     published_, corrected = prompt_tuning.mean_field((1, 4), 0.1, k=1, c=1.0).data
     assert published_.y[1] - corrected.y[1] == pytest.approx(4 * math.log10(9))
+
+
+def test_a_threshold_of_many_digits_is_still_a_short_curve():
+    figure = prompt_tuning.memorised((5,), 5, 768, 1.0, 0.333333, 10.0, k_max=10**9)
+    assert len(figure.data[0].x) <= 200
+    assert figure.data[0].x[-1] == 10**9

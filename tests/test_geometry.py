@@ -6,7 +6,7 @@ import torch
 
 from accessibility_lib import AccessibilityError, models
 from accessibility_lib.cells import Plane, plane_through
-from accessibility_lib.geometry import norm_outline, prompt_embeddings
+from accessibility_lib.geometry import norm_outline, prompt_embeddings, random_embeddings
 from accessibility_lib.supports import NormEllipsoid
 
 PROMPTS = ["Return the number of", "If the list is empty", "x = np.array("]
@@ -32,6 +32,18 @@ def test_prompts_without_tokens_are_refused(prompts):
 def test_a_prompt_longer_than_the_context_is_refused():
     with pytest.raises(AccessibilityError, match=r"more than the context of micro-llama, 1024"):
         prompt_embeddings(models.load("micro-llama"), ["fine", "x " * 5000])
+
+
+def test_random_embeddings_are_seeded_and_lie_in_the_norm_ellipsoid():
+    loaded = models.load("micro-llama")
+    found = random_embeddings(loaded, 300, 4, np.random.default_rng(0))
+    assert found.shape == (300, 128)
+    assert NormEllipsoid.of_norm(loaded.adapter.norm).contains(found).all()
+    again = random_embeddings(loaded, 300, 4, np.random.default_rng(0))
+    assert np.array_equal(found, again)
+    for count, length in ((0, 4), (-1, 4), (2, 0), ("many", 4)):
+        with pytest.raises(AccessibilityError, match=r"(count|length) = "):
+            random_embeddings(loaded, count, length, np.random.default_rng(0))
 
 
 def test_equal_prompts_span_no_plane():

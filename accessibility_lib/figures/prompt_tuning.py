@@ -9,7 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from accessibility_lib import bounds
+from accessibility_lib._checks import at_least
 from accessibility_lib.figures import PALETTE
+
+POINTS = 200  # of a curve, at most: near eps = r/3 the threshold has any number of digits
 
 
 def memorised(
@@ -22,7 +25,8 @@ def memorised(
     k_max: int,
 ) -> go.Figure:
     """log10 of the largest memorised share of sets of k pairs, one curve for each prompt length."""
-    k = np.arange(1, k_max + 1)
+    most = at_least("k_max", k_max, 1)
+    k = np.unique(np.linspace(1, most, min(most, POINTS)).round())
     figure = go.Figure()
     for i, length in enumerate(prompt_lengths):
         logs = bounds.log_prompt_tuning_fraction(k, d, length, pair_length, r, eps, lipschitz)
