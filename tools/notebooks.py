@@ -108,7 +108,8 @@ def dependencies(notebook: Path) -> list[Path]:
 def key(notebook: Path, profile: str) -> str:
     """What an executed notebook depends on, as one hash."""
     results = sorted(file for file in (ROOT / "results").rglob("*") if file.is_file())
-    files = [notebook, ROOT / "requirements.txt", *results, *dependencies(notebook)]
+    # This file too: what it drops from an executed notebook is part of the result.
+    files = [notebook, Path(__file__), ROOT / "requirements.txt", *results, *dependencies(notebook)]
     return digest(files, ROOT, profile, platform.python_version(), sys.platform)
 
 
