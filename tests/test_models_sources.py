@@ -20,15 +20,6 @@ from accessibility_lib.models import files
 from accessibility_lib.models.registry import KNOWN, MICRO, Wheel
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """A copy of micro-llama without its card, to be spoilt."""
-    target = tmp_path / "model"
-    shutil.copytree(MICRO / "micro-llama", target)
-    (target / "card.json").unlink()
-    return target
-
-
 def write_gguf(path, vocab: list[str]) -> None:
     """A tiny random Llama in GGUF, with a byte-level tokenizer."""
     width, heads, inner, random = 32, 4, 64, np.random.default_rng(0)
@@ -192,9 +183,10 @@ def test_hub_refusals_are_explained(kind, message, tmp_path, monkeypatch):
         models.fetch("owner/name", cache=tmp_path)
 
 
-def test_a_broken_off_hub_download_is_taken_up_again(folder, tmp_path, monkeypatch):
+def test_a_broken_off_hub_download_is_taken_up_again(tmp_path, monkeypatch):
     import huggingface_hub
 
+    folder = MICRO / "micro-llama"  # a whole model; nothing is written to it
     half = tmp_path / "half"
     shutil.copytree(folder, half)
     (half / "model.safetensors").unlink()
