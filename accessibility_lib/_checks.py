@@ -25,13 +25,14 @@ def number(name: str, value: Any, remedy: str = "give one") -> float:
         return math.inf
 
 
-def numbers(name: str, value: Any) -> np.ndarray:
-    """``value`` as a float64 array of any shape; text and booleans are refused."""
+def numbers(name: str, value: Any, keep: bool = False) -> np.ndarray:
+    """``value`` as a float64 array of any shape; text and booleans are refused.  ``keep``: float32
+    stays float32."""
     try:
         array = np.asarray(value)
         if array.dtype.kind in "bcSU":
             raise TypeError(f"its dtype is {array.dtype}")
-        return array.astype(float, copy=False)
+        return array if keep and array.dtype == np.float32 else array.astype(float, copy=False)
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         shown = repr(value)
         shown = shown if len(shown) < 80 else f"{shown[:80]}..."
@@ -84,10 +85,11 @@ def spacing(eps: Any, d: int) -> np.ndarray:
     return array
 
 
-def cloud(points: Any, d: int | None = None, minimum: int = 1) -> np.ndarray:
-    """Points as a finite float64 array (N, d); one vector is read as N = 1."""
+def cloud(points: Any, d: int | None = None, minimum: int = 1, keep: bool = False) -> np.ndarray:
+    """Points as a finite float64 array (N, d); one vector is read as N = 1.  ``keep``: float32
+    stays float32, which halves the memory of a large sample."""
     try:
-        array = numbers("points", points)
+        array = numbers("points", points, keep)
     except AccessibilityError as error:
         raise AccessibilityError(f"{error} Give rows of one width, shape (N, d).") from None
     array = array[None] if array.ndim == 1 else array
@@ -99,7 +101,10 @@ def cloud(points: Any, d: int | None = None, minimum: int = 1) -> np.ndarray:
         raise AccessibilityError(
             f"points have width {array.shape[1]}, but the support has d = {d}; give shape (N, {d})."
         )
-    fits = (np.abs(array) <= LARGEST).all(axis=1)
+    # A thousand rows at a time: no temporary as large as the points.
+    parts = (array[start : start + 1024] for start in range(0, len(array), 1024))
+    limit = min(LARGEST, float(np.finfo(array.dtype).max))
+    fits = np.concatenate([(np.abs(part) <= limit).all(axis=1) for part in parts])
     if not fits.all():
         raise AccessibilityError(
             f"row {int(np.flatnonzero(~fits)[0])} of the points holds NaN or infinity or more than "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -11,8 +12,11 @@ from numpy.typing import ArrayLike
 
 from accessibility_lib._checks import at_least, cloud, positive, vector
 from accessibility_lib.errors import AccessibilityError
+from accessibility_lib.supports.angles import BLOCK, largest_angle, row_lengths
 from accessibility_lib.supports.ball import Ball
 from accessibility_lib.supports.base import Support
+
+JOIN = 128  # rows that join the few of an enclosing cone at a time
 
 
 def log_cap_fraction(d: int, half_angle: float) -> float:
@@ -158,12 +162,14 @@ class Cone(Support):
         |c| and no cone around the points is narrower than arccos|c|.  With 0 in the hull the floor
         is a right angle, and the cone returned is the best one met.
         """
-        unit = _unit_rows(array := cloud(points, minimum=2))
-        axis, floor = _enclosing_axis(unit, positive("gap", gap), at_least("steps", steps, 1))
-        cosine = float((unit @ axis).min()) - 1e-12  # the rounding of one dot product
+        array = cloud(points, minimum=2, keep=True)
+        length = row_lengths(array)
+        axis, floor = _enclosing_axis(
+            array, length, positive("gap", gap), at_least("steps", steps, 1)
+        )
+        cosine = float(_cosines(array, length, axis).min()) - 1e-12  # rounding of one dot product
         angle = math.acos(min(max(cosine, -1.0), 1.0))
-        r = float(np.abs(array).max())
-        return cls(axis, r, angle, floor, "smallest cone", len(array))
+        return cls(axis, _largest(array), angle, floor, "smallest cone", len(array))
 
     @classmethod
     def fit_half_angle(cls, points: ArrayLike) -> Self:
@@ -172,23 +178,55 @@ class Cone(Support):
         The points need not lie in it: d orthonormal vectors give 45 degrees, and the smallest cone
         around them has arccos(1/sqrt d).
         """
-        array = cloud(points, minimum=2)
-        unit = _unit_rows(array)
-        least = min(float((unit[i : i + 512] @ unit.T).min()) for i in range(0, len(unit), 512))
-        half = math.acos(min(max(least, -1.0), 1.0)) / 2
-        r = float(np.abs(array).max())
-        return cls(unit.mean(axis=0), r, half, half, "cone by half the largest angle", len(array))
+        array = cloud(points, minimum=2, keep=True)
+        half = largest_angle(array) / 2
+        length = row_lengths(array)
+        mean = sum((part / size[:, None]).sum(axis=0) for part, size in _parts(array, length))
+        rule = "cone by half the largest angle"
+        return cls(mean / len(array), _largest(array), half, half, rule, len(array))
 
 
-def _unit_rows(array: np.ndarray) -> np.ndarray:
-    length = np.linalg.norm(array, axis=1, keepdims=True)
-    if (length == 0).any():
-        raise AccessibilityError("a point is the origin and has no direction; drop it.")
-    return array / length
+def _parts(array: np.ndarray, length: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Rows and their lengths, some at a time and in float64: float32 points need no wide copy."""
+    for start in range(0, len(array), BLOCK):
+        part = slice(start, start + BLOCK)
+        yield array[part].astype(float), length[part]
 
 
-def _enclosing_axis(unit: np.ndarray, gap: float, steps: int) -> tuple[np.ndarray, float]:
-    """(axis, floor): the best axis met, and the least half-angle that any axis can have."""
+def _cosines(array: np.ndarray, length: np.ndarray, axis: np.ndarray) -> np.ndarray:
+    return np.concatenate([part @ axis / size for part, size in _parts(array, length)])
+
+
+def _largest(array: np.ndarray) -> float:
+    return max(abs(float(array.min())), abs(float(array.max())))
+
+
+def _enclosing_axis(
+    array: np.ndarray, length: np.ndarray, gap: float, steps: int
+) -> tuple[np.ndarray, float]:
+    """(axis, floor): the best axis met, and the least half-angle that any axis can have.
+
+    Solved for a few rows at first; the rows farthest from that axis join them until the cone around
+    the few holds all.  The floor for the few is one for all.
+    """
+    few = np.linspace(0, len(array) - 1, min(len(array), 2 * JOIN)).astype(int)
+    best, angle, floor = np.empty(0), math.inf, 0.0
+    while True:
+        axis, bound = _axis_of_few(array[few] / length[few, None], gap / 2, steps)
+        floor = max(floor, bound)
+        cosines = _cosines(array, length, axis)
+        here = math.acos(min(max(float(cosines.min()), -1.0), 1.0))
+        if here < angle:
+            best, angle = axis, here
+        more = np.setdiff1d(np.argsort(cosines, kind="stable")[:JOIN], few)
+        # With 0 in the hull the floor ends at a right angle, and no more rows would raise it.
+        if angle - floor <= gap or floor >= math.pi / 2 - gap or not len(more):
+            return best, floor
+        few = np.concatenate([few, more])
+
+
+def _axis_of_few(unit: np.ndarray, gap: float, steps: int) -> tuple[np.ndarray, float]:
+    """The same for a few unit vectors (k, d)."""
     weight = np.zeros(len(unit))
     weight[0] = 1.0
     axis, angle, floor = unit[0], math.pi, 0.0
