@@ -13,6 +13,7 @@ import torch
 from accessibility_lib import cli, models
 from accessibility_lib.errors import AccessibilityError
 from accessibility_lib.micro import corpus, scan, specs, tokenizer, training
+from accessibility_lib.micro.muon import Muon, orthogonalize
 
 NOUNS = ["sum", "norm", "mean", "rank", "matrix", "vector", "row", "column"]
 TEXT = corpus.Corpus(
@@ -215,3 +216,34 @@ def test_corpus_is_read_once_and_then_from_the_cache(tmp_path, monkeypatch):
 def test_missing_package_is_refused():
     with pytest.raises(AccessibilityError, match="'no_such_package', which is not installed"):
         corpus.build(("no_such_package",))
+
+
+def test_muon_takes_the_steps_of_the_library_one_without_its_rounding():
+    """The same run of ten steps, wide and tall matrices; the library rounds to bfloat16 inside."""
+    generator = torch.Generator().manual_seed(0)
+    start = [torch.randn(shape, generator=generator) for shape in ((6, 16), (16, 6), (6, 16))]
+    gradients = [[torch.randn(w.shape, generator=generator) for w in start] for _ in range(10)]
+    ends = []
+    for kind, options in (
+        (Muon, {}),
+        (torch.optim.Muon, {"adjust_lr_fn": "match_rms_adamw"}),
+    ):
+        weights = [torch.nn.Parameter(w.clone()) for w in start]
+        optimizer = kind(weights, lr=0.01, weight_decay=0.1, **options)
+        for step in gradients:
+            for weight, gradient in zip(weights, step, strict=True):
+                weight.grad = gradient.clone()
+            optimizer.step()
+        ends.append(weights)
+    for ours, theirs, w in zip(*ends, start, strict=True):
+        moved = (theirs - w).norm()
+        assert (ours - theirs).norm() < 0.01 * moved
+        assert moved > 0.1
+
+
+def test_muon_evens_out_the_singular_values():
+    generator = torch.Generator().manual_seed(1)
+    matrices = torch.randn(5, 8, 20, generator=generator) * torch.logspace(-3, 3, 5)[:, None, None]
+    values = torch.linalg.svdvals(orthogonalize(matrices))
+    assert 0.6 < values.min() and values.max() < 1.3
+    assert torch.equal(orthogonalize(matrices.mT), orthogonalize(matrices).mT)

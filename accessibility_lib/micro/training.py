@@ -28,6 +28,7 @@ from tqdm.auto import tqdm
 from accessibility_lib.errors import AccessibilityError
 from accessibility_lib.micro import corpus as corpora
 from accessibility_lib.micro import scan, specs
+from accessibility_lib.micro.muon import Muon
 from accessibility_lib.micro.specs import MicroSpec
 from accessibility_lib.micro.tokenizer import SEPARATOR, encode, train_bpe
 from accessibility_lib.models.registry import MICRO
@@ -105,9 +106,7 @@ def _optimizers(model: Any, spec: MicroSpec) -> list[torch.optim.Optimizer]:
     matrices = [p for p in model.parameters() if p in inside]
     others = [p for p in model.parameters() if p not in inside]
     return [
-        torch.optim.Muon(
-            matrices, lr=spec.lr, weight_decay=spec.weight_decay, adjust_lr_fn="match_rms_adamw"
-        ),
+        Muon(matrices, lr=spec.lr, weight_decay=spec.weight_decay),
         torch.optim.AdamW(others, lr=spec.lr / 2, betas=(0.9, 0.95), weight_decay=0.0, fused=True),
     ]
 
@@ -245,6 +244,7 @@ def export(model: Any, spec: MicroSpec, data: Data, folder: Path) -> dict[str, A
         "parameters": sum(p.numel() for p in model.parameters()),
         "corpus": {"sha256": data.sha256, "tokens": len(data.train), "versions": data.versions},
         "tokens_seen": spec.steps * spec.batch * spec.length,
+        "muon": "fp32",
         "held_out": {
             "tokens": after["tokens"],
             "nats_per_token": round(after["nats_per_token"], 4),
