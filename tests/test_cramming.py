@@ -90,20 +90,36 @@ def test_a_run_does_not_depend_on_its_company(loaded, rows, result):
     assert torch.allclose(alone.memory[short], result.memory[short], atol=1e-3)
 
 
-def test_the_gradient_is_that_of_whole_logits(loaded):
-    config = Config(loss="likelihood", chunk=512 * 3)  # three positions at a time
+def whole(loaded, leaf, row):
+    """Logits of every token of ``row`` (1, n) behind ``leaf`` (1, m, d), by the model itself."""
+    inputs = torch.cat([leaf, loaded.adapter.embed(row[:, :-1])], dim=1)
+    return loaded.model(inputs_embeds=inputs).logits[0, leaf.shape[1] - 1 :]
+
+
+def margin_loss(logits, wanted, margin):
+    """By the definition, over all tokens."""
+    own = logits.gather(1, wanted[:, None])[:, 0]
+    others = logits.scatter(1, wanted[:, None], -torch.inf).amax(1)
+    return (margin - own + others).clamp_min(0).square().mean()
+
+
+@pytest.mark.parametrize("loss", ["likelihood", "margin"])
+def test_the_gradient_is_that_of_whole_logits(loaded, loss):
+    config = Config(loss=loss, margin=5.0, chunk=512 * 3)  # three positions at a time
     tokens, goal = objective.padded([[5, 6, 7, 8], [9, 10]])
     memory = 0.1 * torch.randn(2, 2, 128, generator=seeded())
-    loss, right, gradient = objective.loss_and_gradient(loaded, memory, tokens, goal, config)
+    losses, right, gradient = objective.loss_and_gradient(loaded, memory, tokens, goal, config)
     for k, n in enumerate(goal.tolist()):
         leaf = memory[k : k + 1].clone().requires_grad_()
         row = tokens[k : k + 1, :n]
-        inputs = torch.cat([leaf, loaded.adapter.embed(row[:, :-1])], dim=1)
-        logits = loaded.model(inputs_embeds=inputs).logits[0, 1:]
-        whole = torch.nn.functional.cross_entropy(logits, row[0])
-        whole.backward()
-        assert float(loss[k]) == pytest.approx(whole.item(), rel=1e-5)
-        assert torch.allclose(gradient[k], leaf.grad[0], atol=1e-5)
+        logits = whole(loaded, leaf, row)
+        if loss == "likelihood":
+            expected = torch.nn.functional.cross_entropy(logits, row[0])
+        else:
+            expected = margin_loss(logits, row[0], 5.0)
+        expected.backward()
+        assert float(losses[k]) == pytest.approx(expected.item(), rel=1e-4)
+        assert (gradient[k] - leaf.grad[0]).norm() < 1e-4 * leaf.grad.norm()
         assert float(right[k]) == pytest.approx((logits.argmax(-1) == row[0]).float().mean().item())
 
 

@@ -77,6 +77,10 @@ def test_adapter_equals_model(name, tmp_path):
     assert x.shape == (2, 7, WIDTH) == (2, 7, adapter.width)
     assert adapter.unembedding.shape == (VOCAB, WIDTH)
     torch.testing.assert_close(adapter.logits(x), own, rtol=1e-5, atol=1e-5)
+    some = torch.tensor([[3, 1]]).expand(own.shape[1], 2)
+    torch.testing.assert_close(
+        adapter.logits_at(x[0], some), own[0][:, [3, 1]], rtol=1e-5, atol=1e-5
+    )
     torch.testing.assert_close(soft, x, rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(rows, adapter.embed(ids), rtol=1e-6, atol=1e-6)
     # On the norm ellipsoid (RMSNorm) |(x - shift) / gain| is sqrt(d) up to eps.

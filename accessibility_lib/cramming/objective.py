@@ -12,17 +12,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from accessibility_lib.cramming.config import Config
-from accessibility_lib.models import LoadedModel
-
-
-def lead(logits: Tensor, wanted: Tensor) -> Tensor:
-    """How far each row of ``logits`` (k, |V|) puts the wanted token (k,) above its closest rival.
-
-    >>> lead(torch.tensor([[1.0, 3.0, 2.5]]), torch.tensor([1])).tolist()
-    [0.5]
-    """
-    own = logits.gather(1, wanted[:, None])[:, 0]
-    return own - logits.scatter(1, wanted[:, None], -math.inf).amax(1)
+from accessibility_lib.models import Adapter, LoadedModel
 
 
 @dataclass(frozen=True)
@@ -89,6 +79,26 @@ def scored(
     return x[rows, columns + m - 1], rows, tokens[rows, columns]
 
 
+def leads(adapter: Adapter, x: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+    """How far the wanted token (k,) of each embedding ``x`` (k, d) is above its closest rival: the
+    difference (k,) of two logits, and all logits (k, |V|).
+
+    The gradient flows through two rows of F a position; the logits carry none.
+
+    >>> from accessibility_lib import models
+    >>> adapter = models.load("micro-llama").adapter
+    >>> gap, logits = leads(adapter, torch.ones(1, 128), torch.tensor([7]))
+    >>> best = logits[0].sort(descending=True)
+    >>> bool(best.indices[0] == 7) == bool(gap[0] > 0)
+    True
+    """
+    with torch.no_grad():
+        logits = adapter.logits(x).float()
+        rival = logits.scatter(1, wanted[:, None], -math.inf).argmax(1)
+    own, other = adapter.logits_at(x, torch.stack([wanted, rival], dim=1)).float().unbind(1)
+    return own - other, logits
+
+
 def loss_and_gradient(
     loaded: LoadedModel, memory: Tensor, tokens: Tensor, goal: Tensor, config: Config
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -102,16 +112,16 @@ def loss_and_gradient(
     loss = torch.zeros(len(memory), device=x.device)
     right = torch.zeros(len(memory), device=x.device)
     for part in torch.arange(len(x)).split(max(1, config.chunk // loaded.adapter.vocab_size)):
-        logits = loaded.adapter.logits(leaf[part]).float()
         if config.loss == "likelihood":
+            logits = loaded.adapter.logits(leaf[part]).float()
             losses = F.cross_entropy(logits, wanted[part], reduction="none")
         else:
-            losses = F.relu(config.margin - lead(logits, wanted[part])).square()
+            lead, logits = leads(loaded.adapter, leaf[part], wanted[part])
+            losses = F.relu(config.margin - lead).square()
         losses = losses / count[rows[part]]
         losses.sum().backward()
-        with torch.no_grad():
-            loss.index_add_(0, rows[part], losses)
-            right.index_add_(0, rows[part], (logits.argmax(1) == wanted[part]).float())
+        loss.index_add_(0, rows[part], losses.detach())
+        right.index_add_(0, rows[part], (logits.argmax(1) == wanted[part]).float())
     right[torch.bincount(rows, minlength=len(memory)) == 0] = 1  # the one token is given
     x.backward(leaf.grad)
     assert start.grad is not None

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from accessibility_lib._checks import at_least, positive
 from accessibility_lib.cramming.config import Result
-from accessibility_lib.cramming.objective import lead, padded, scored
+from accessibility_lib.cramming.objective import leads, padded, scored
 from accessibility_lib.errors import AccessibilityError
 from accessibility_lib.models import LoadedModel
 
@@ -192,6 +192,6 @@ def smallest_lead(
 ) -> Tensor:
     """The smallest lead of a target token's logit over its closest rival's: (b,), with gradient."""
     x, rows, wanted = scored(loaded, memory, *padded(targets), score_first)
-    logits = loaded.adapter.logits(x).float()
-    start = torch.full((len(memory),), math.inf, device=logits.device)
-    return start.scatter_reduce(0, rows, lead(logits, wanted), "amin").to(memory.device)
+    lead, _ = leads(loaded.adapter, x, wanted)
+    start = torch.full((len(memory),), math.inf, device=lead.device)
+    return start.scatter_reduce(0, rows, lead, "amin").to(memory.device)

@@ -99,7 +99,14 @@ class Adapter:
         >>> loaded.adapter.logits(x).shape == (1, 2, loaded.adapter.vocab_size)
         True
         """
-        z = F.linear(x, self.unembedding, self.bias)
+        return self._finish(F.linear(x, self.unembedding, self.bias))
+
+    def logits_at(self, x: Tensor, ids: Tensor) -> Tensor:
+        """The logits (k, j) of the tokens ``ids`` (k, j) alone, of embeddings ``x`` (k, d)."""
+        z = torch.einsum("kd,kjd->kj", x, self.unembedding[ids])
+        return self._finish(z if self.bias is None else z + self.bias[ids])
+
+    def _finish(self, z: Tensor) -> Tensor:
         if self.logit_scale != 1.0:
             z = z * self.logit_scale
         if self.logit_softcap is not None:
