@@ -1,0 +1,226 @@
+"""Copying: strings, training that can be killed, evaluation in one pass, and what it is worth."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from accessibility_lib import copying, models
+from accessibility_lib.copying import CopyConfig
+from accessibility_lib.copying.train import learning_rate
+from accessibility_lib.errors import AccessibilityError
+
+TINY = CopyConfig(
+    alphabet=3, shortest=1, longest=4, batch=4, steps=12, warmup=2, check_every=4,
+    check_strings=8, lengths=(1, 3, 6), strings=4,
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def tiny(position="rotary", config=TINY):
+    return copying.new(position, config, width=16, layers=1, heads=2)
+
+
+def test_strings_are_copies_with_a_separator_between():
+    alphabet = copying.Alphabet(torch.tensor([4, 5, 9]), 2)
+    strings = copying.draw(alphabet, [3, 1, 5], np.random.default_rng(0))
+    assert strings.tokens.shape == (3, 11)
+    for row, n in enumerate((3, 1, 5)):
+        x = strings.x(row)
+        assert set(x.tolist()) <= {4, 5, 9}
+        assert strings.tokens[row, n] == 2
+        assert torch.equal(strings.tokens[row, n + 1 : 2 * n + 1], x)
+        assert torch.equal(strings.tokens[row][strings.copied[row]], x)
+        assert (strings.tokens[row, 2 * n + 1 :] == 2).all()
+
+
+def test_lengths_follow_the_law_and_letters_are_uniform():
+    alphabet = copying.Alphabet(torch.arange(4), 9)
+    generator = np.random.default_rng(0)
+    strings = copying.data.draw_law(alphabet, CopyConfig(shortest=2), 4000, 5, generator)
+    counts = np.bincount(strings.lengths.numpy())
+    assert counts.tolist()[:2] == [0, 0]
+    assert (abs(counts[2:] - 1000) < 150).all()  # five standard deviations
+    letters = strings.tokens[strings.copied]
+    share = np.bincount(letters.numpy(), minlength=4) / len(letters)
+    assert (abs(share - 0.25) < 0.02).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"lengths": (5, 20, 10)}, r"\(5, 20, 10\) are out of order"),
+        ({"lengths": ()}, "out of order"),
+        ({"shortest": 9, "longest": 8}, "longest = 8.*at least 9.*shortest is 9"),
+        ({"alphabet": 1}, "alphabet = 1.*at least 2"),
+        ({"pace": 1.5}, r"pace = 1.5; give a share"),
+        ({"betas": (0.9, 1.0)}, r"betas = \(0.9, 1.0\)"),
+        ({"lr": 0.0}, "lr = 0"),
+        ({"steps": 0}, "steps = 0"),
+    ],
+)
+def test_a_bad_configuration_is_refused_with_the_numbers(change, message):
+    with pytest.raises(AccessibilityError, match=message):
+        replace(CopyConfig(), **change)
+
+
+def test_a_model_that_is_too_small_is_refused_with_the_numbers():
+    loaded = models.load("micro-llama")
+    with pytest.raises(AccessibilityError, match=r"2 · 512 \+ 1 = 1025.*has 1024.*to 511"):
+        copying.choose(loaded, CopyConfig(lengths=(10, 512)))
+    with pytest.raises(AccessibilityError, match=r"600 letters and a separator.*511 usable"):
+        copying.choose(loaded, CopyConfig(alphabet=600))
+    with pytest.raises(AccessibilityError, match="position = 'sinus'; there are rotary, none"):
+        copying.new("sinus", TINY)
+
+
+def test_the_alphabet_is_usable_and_without_the_separator():
+    loaded = models.load("micro-llama")
+    alphabet = copying.choose(loaded, CopyConfig(alphabet=26))
+    assert len(set(alphabet.letters.tolist())) == 26
+    assert set(alphabet.letters.tolist()) <= set(loaded.adapter.token_ids.tolist())
+    assert alphabet.separator not in alphabet.letters
+    whole = copying.choose(tiny(), TINY)
+    assert sorted([*whole.letters.tolist(), whole.separator]) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("position", copying.POSITIONS)
+def test_teacher_forced_exact_match_is_greedy_exact_match(position):
+    """On a model that copies some strings and not others, string by string."""
+    config = replace(TINY, alphabet=2, steps=60, lr=0.01, pace=0.6)
+    trained = copying.train(tiny(position, config), config, progress=False)
+    alphabet = copying.choose(trained.loaded, config)
+    strings = copying.draw(alphabet, np.repeat([1, 2, 3, 5], 16), np.random.default_rng(0))
+    copied = copying.teacher_forced(trained.loaded.model, strings, tokens=100)
+    assert 0 < copied.exact.sum() < len(copied.exact)
+    for n in (1, 2, 3, 5):
+        rows = torch.where(strings.lengths == n)[0]
+        given = copying.greedy(trained.loaded.model, strings.tokens[rows, : n + 1], n)
+        exact = (given == strings.tokens[rows, :n]).all(1).numpy()
+        assert (exact == copied.exact[rows.numpy()]).all()
+
+
+def test_one_pass_counts_what_single_strings_give():
+    loaded = tiny()
+    alphabet = copying.choose(loaded, TINY)
+    strings = copying.draw(alphabet, [4, 1, 6, 2, 2], np.random.default_rng(1))
+    together = copying.teacher_forced(loaded.model, strings, tokens=30)
+    for row, n in enumerate(strings.lengths.tolist()):
+        ids = strings.tokens[row : row + 1, : 2 * n + 1]
+        given = loaded.model(input_ids=ids).logits[0, n:-1].argmax(-1)
+        assert together.right[row] == int((given == strings.x(row)).sum())
+    n, exact, trials, share = together.by_length()
+    assert n.tolist() == [1, 2, 4, 6]
+    assert trials.tolist() == [1, 2, 1, 1]
+    assert (share * n * trials).sum() == pytest.approx(together.right.sum())
+    assert exact.sum() == together.exact.sum()
+
+
+def test_rotations_are_what_tells_rotary_from_none():
+    """Without positions and with one layer, the order of earlier tokens changes nothing."""
+    rows = torch.tensor([[1, 2, 3, 0], [3, 1, 2, 0]])
+    for position, same in (("none", True), ("rotary", False), ("alibi", False)):
+        last = tiny(position).adapter.last_hidden(input_ids=rows)[:, -1]
+        assert torch.allclose(last[0], last[1], atol=1e-5) == same, position
+
+
+def weights(trained):
+    return {name: p.clone() for name, p in trained.loaded.model.named_parameters()}
+
+
+@pytest.mark.parametrize("position", ["rotary", "mamba"])
+def test_a_broken_run_ends_with_the_weights_of_the_unbroken_one(position, tmp_path):
+    whole = copying.train(tiny(position), TINY, progress=False)
+    path = tmp_path / "run.checkpoint"
+    copying.train(tiny(position), TINY, checkpoint=path, every=3, until=7, progress=False)
+    resumed = copying.train(tiny(position), TINY, checkpoint=path, progress=False)
+    assert resumed.loaded.sha256 == whole.loaded.sha256
+    assert resumed.history == whole.history
+    assert len(whole.history) == 3
+
+
+KILLED = """
+import sys, torch
+from accessibility_lib import copying
+from tests.test_copying import TINY, tiny
+torch.set_num_threads(1)
+copying.train(tiny(), TINY, checkpoint=sys.argv[1], every=1, until=5, progress=False)
+draw = copying.train.__globals__["draw_law"]
+def slow(*arguments):
+    import time
+    print("training", flush=True)
+    time.sleep(60)
+copying.train.__globals__["draw_law"] = slow
+copying.train(tiny(), TINY, checkpoint=sys.argv[1], every=1, progress=False)
+"""
+
+
+def test_a_process_that_is_killed_goes_on_where_it_stood(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(path)],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": os.getcwd()},
+    )
+    assert process.stdout.readline() == b"training\n"  # in the middle of the sixth step
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    resumed = copying.train(tiny(), TINY, checkpoint=path, progress=False)
+    whole = copying.train(tiny(), TINY, progress=False)
+    assert resumed.loaded.sha256 == whole.loaded.sha256
+
+
+def test_a_checkpoint_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    copying.train(tiny(), TINY, checkpoint=path, until=2, progress=False)
+    with pytest.raises(AccessibilityError, match="of another model"):
+        copying.train(tiny(), replace(TINY, lr=1e-3), checkpoint=path, progress=False)
+
+
+def test_training_copies_stops_when_it_can_and_leaves_the_model_alone():
+    config = replace(TINY, alphabet=2, longest=3, batch=16, steps=400, lr=0.01, check_every=20)
+    loaded = copying.new("rotary", config, width=32, layers=2)
+    before = loaded.sha256
+    state = torch.get_rng_state()
+    trained = copying.train(loaded, config, progress=False)
+    assert trained.reached
+    assert trained.steps < config.steps
+    assert trained.history[-1][-1] == 1.0
+    assert trained.history[-1][1] == 3  # the whole length law
+    assert copying.scratch.wrap("again", loaded.model).sha256 == before
+    assert torch.equal(torch.get_rng_state(), state)
+    copied = copying.evaluate(trained.loaded.model, copying.choose(loaded, config), config)
+    assert copied.by_length()[1][0] == config.strings  # length 1
+
+
+def test_a_shipped_model_is_trained_in_all_weights():
+    loaded = models.load("micro-llama")
+    config = replace(TINY, steps=2)
+    trained = copying.train(loaded, config, progress=False)
+    moved = zip(weights(trained).values(), loaded.model.parameters(), strict=True)
+    assert all(not torch.equal(a, b) for a, b in moved)
+    assert trained.loaded.tokenizer is loaded.tokenizer
+    assert not trained.reached
+
+
+def test_the_rate_rises_stays_and_falls():
+    config = CopyConfig(lr=1.0, warmup=10, steps=100, decay=0.5)
+    rates = [learning_rate(config, step) for step in range(100)]
+    assert rates[:2] == pytest.approx([0.1, 0.2])
+    assert set(rates[10:50]) == {1.0}
+    assert (np.diff(rates[50:]) <= 0).all()
+    assert rates[-1] == 0.05
