@@ -50,20 +50,19 @@ class Muon(torch.optim.Optimizer):
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum})
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """One update from the gradients; matrices of one shape go through one product."""
         for group in self.param_groups:
             lr, momentum = group["lr"], group["momentum"]
-            shapes: dict[torch.Size, list[torch.Tensor]] = {}
+            shapes: dict[torch.Size, list[tuple[torch.Tensor, torch.Tensor]]] = {}
             for p in group["params"]:
                 if p.grad is not None:
-                    shapes.setdefault(p.shape, []).append(p)
-            for (rows, columns), alike in shapes.items():
-                updates = []
-                for p in alike:
                     buffer = self.state[p].setdefault("momentum_buffer", torch.zeros_like(p))
                     buffer.lerp_(p.grad, 1 - momentum)
-                    updates.append(p.grad.lerp(buffer, momentum))
+                    update = p.grad.lerp(buffer, momentum)
+                    shapes.setdefault(p.shape, []).append((p, update))
+            for (rows, columns), pairs in shapes.items():
+                alike, updates = zip(*pairs, strict=True)
                 size = 0.2 * lr * max(rows, columns) ** 0.5
                 for p, update in zip(alike, orthogonalize(torch.stack(updates)), strict=True):
                     p.mul_(1 - lr * group["weight_decay"]).add_(update, alpha=-size)
