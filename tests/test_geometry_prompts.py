@@ -11,6 +11,7 @@ from accessibility_lib.geometry.prompts import (
     adversarial_prompts,
     embed,
     make,
+    memory_embeddings,
     prompt_embeddings,
     random_prompts,
 )
@@ -144,3 +145,18 @@ def test_an_embedding_that_overflows_is_no_number(llama, monkeypatch):
     )
     with pytest.raises(AccessibilityError, match="not finite: it overflowed"):
         summarize(embed(Broken(), torch.tensor([[1, 2]])))
+
+
+def test_embeddings_of_memories_say_the_tokens_they_give(llama):
+    """Token embeddings are memories whose targets greedy decoding has written down."""
+    ids = random_prompts(llama, 3, 2, seeded())
+    written = ids
+    for _ in range(4):
+        logits = llama.model(input_ids=written).logits[:, -1]
+        written = torch.cat([written, logits.argmax(dim=1, keepdim=True)], dim=1)
+    targets = written[:, 2:].tolist()
+    found = memory_embeddings(llama, llama.adapter.embed(ids), targets, [4, 0, 2])
+    said = llama.adapter.logits(torch.from_numpy(found)).argmax(dim=1)
+    assert said.tolist() == [*targets[0], *targets[2][:2]]
+    with pytest.raises(AccessibilityError, match="no memory gives any token"):
+        memory_embeddings(llama, llama.adapter.embed(ids), targets, [0, 0, 0])

@@ -202,6 +202,35 @@ def adversarial_prompts(
     return best.cpu()
 
 
+def memory_embeddings(
+    loaded: LoadedModel, memory: Tensor, targets: Sequence[Sequence[int]], reached: Sequence[int]
+) -> np.ndarray:
+    """Last-layer embeddings from which crammed memories give their targets, (sum(reached), d).
+
+    ``memory`` (N, m, d_in); ``reached`` (N,): of each target, the tokens that its memory gives, so
+    one embedding behind the memory and one behind each of those tokens but the last.
+
+    Raises :class:`AccessibilityError` where no memory gives any token.
+
+    >>> from accessibility_lib import models
+    >>> loaded = models.load("micro-llama")
+    >>> memory_embeddings(loaded, loaded.adapter.input_embedding[None, :1], [[5, 6]], [2]).shape
+    (2, 128)
+    """
+    import torch
+
+    found = []
+    for vectors, target, count in zip(memory, targets, reached, strict=True):
+        if count:
+            ids = torch.tensor(list(target[: count - 1]), dtype=torch.long)
+            given = loaded.adapter.embed(ids.to(loaded.model.device)).cpu()
+            whole = torch.cat([vectors.to(given.dtype), given])[None]
+            found += [x[0] for x in embed(loaded, whole, range(len(vectors), whole.shape[1] + 1))]
+    if not found:
+        raise AccessibilityError("no memory gives any token of its target; cram with more steps.")
+    return np.concatenate(found)
+
+
 def _check_prompts(loaded: LoadedModel, prompts: Tensor) -> Tensor:
     """Ids (N, n) or vectors (N, n, d_in), on the CPU's terms; anything else is refused."""
     import torch
