@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -147,21 +148,24 @@ def angle_by_count(points: ArrayLike, counts: Sequence[int]) -> np.ndarray:
 
 
 def predict_angle(
-    points: ArrayLike, at: Sequence[int], generator: np.random.Generator, pairs: int = 200
+    points: ArrayLike,
+    at: Sequence[int],
+    generator: np.random.Generator,
+    pairs: int = 200,
+    **options: Any,
 ) -> list[Prediction]:
     """theta of each of ``at`` prompts, from the tail of the largest ``pairs`` pairwise angles.
 
     N prompts are N (N - 1) / 2 draws of a pair.  Pairs that share a prompt are not independent, so
     the interval is too narrow where a few prompts make most of the large angles: set the spread
-    over seeds beside it.
+    over seeds beside it.  ``options``: level and resamples of :func:`predict`.
     """
     array = cloud(points, keep=True)
     n = len(array)
     top = largest_angles(array, pairs).radians
     sizes = [at_least("a number of prompts", k, 2) for k in at]
-    found = predict(
-        top, [k * (k - 1) // 2 for k in sizes], generator, draws=n * (n - 1) // 2, ceiling=math.pi
-    )
+    draws = [k * (k - 1) // 2 for k in sizes]
+    found = predict(top, draws, generator, draws=n * (n - 1) // 2, ceiling=math.pi, **options)
     return [
         Prediction(k, each.median, each.low, each.high)
         for k, each in zip(sizes, found, strict=True)
