@@ -52,6 +52,31 @@ def build_parser() -> argparse.ArgumentParser:
     cram.add_argument("--every", type=float, default=60, help="seconds between checkpoints")
     cram.add_argument("--out", default="_build/cramming", help="results (default: %(default)s)")
     cram.set_defaults(run=_cram)
+
+    support = commands.add_parser(
+        "support", help="radius, angles and slopes of a sample of prompts"
+    )
+    support.add_argument("model", help="a known name, a folder, a GGUF file or a hub id")
+    support.add_argument("--prompts", type=int, default=200, help="random-token prompts")
+    support.add_argument("--length", type=int, default=8, help="tokens per prompt")
+    support.add_argument("--seed", type=int, default=0)
+    support.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    support.set_defaults(run=_support)
+
+    predict = commands.add_parser("predict", help="bounds from the weights, without running")
+    predict.add_argument("model", help="a known name, a folder, a GGUF file or a hub id")
+    predict.add_argument("--eps", type=float, nargs="+", default=[2**-10], help="precision")
+    predict.add_argument("--m", type=int, nargs="+", default=range(1, 9), help="memory vectors")
+    form = predict.add_mutually_exclusive_group()
+    form.add_argument("--json", dest="form", action="store_const", const="json", default="text")
+    form.add_argument("--csv", dest="form", action="store_const", const="csv")
+    predict.set_defaults(run=_predict)
+
+    stored = commands.add_parser("results", help="stored results: list, verify, export as CSV")
+    stored.add_argument("action", choices=["list", "verify", "export"])
+    stored.add_argument("folder", nargs="?", default="results", help="(default: %(default)s)")
+    stored.add_argument("--out", help="file for the CSV (default: print it)")
+    stored.set_defaults(run=_results)
     return parser
 
 
@@ -109,6 +134,32 @@ def _cram(args: argparse.Namespace) -> None:
         with contextlib.suppress(AccessibilityError):  # too few curves for a line
             line = fits.fit_slope(list(curves), list(curves.values()))
             print(f"{kind} slope: {line.slope:.2f} [{line.low:.2f}, {line.high:.2f}] tokens per m")
+
+
+def _support(args: argparse.Namespace) -> None:
+    import json
+
+    from accessibility_lib import models
+    from accessibility_lib.geometry import survey
+
+    found = survey.report(models.load(args.model), args.prompts, args.length, args.seed)
+    if args.json:
+        print(json.dumps(found, indent=1))
+        return
+    print(
+        f"{found['model']}: {args.prompts} prompts of {args.length} random tokens, seed {args.seed}"
+    )
+    print("radius  " + "  ".join(f"{norm} {r:.2f}" for norm, r in found["radius"].items()))
+    print(
+        f"largest angle {found['largest_angle_degrees']:.1f}°, "
+        f"smallest cone {found['smallest_cone_degrees']:.1f}°"
+    )
+    print(f"{'support':30}{'slope C':>10}{'from':>10}{'sample inside':>15}  at eps = 2^-10")
+    for row in found["supports"]:
+        print(
+            f"{row['support']:30}{row['slope']:10.1f}{row['from']:>10}{row['inside']:15.1%}"
+            + ("  (heuristic)" if row["heuristic"] else "")
+        )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
