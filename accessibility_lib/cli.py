@@ -50,8 +50,25 @@ def build_parser() -> argparse.ArgumentParser:
     cram.add_argument("--restarts", type=int, help="runs per target, instead of the preset's")
     cram.add_argument("--seed", type=int, default=0)
     cram.add_argument("--every", type=float, default=60, help="seconds between checkpoints")
+    cram.add_argument("--minutes", type=float, help="stop after so long with a partial result")
     cram.add_argument("--out", default="_build/cramming", help="results (default: %(default)s)")
     cram.set_defaults(run=_cram)
+
+    copy = commands.add_parser("copy", help="train on x | x: up to which length does it copy?")
+    copy.add_argument("model", help="a known name, a folder, a hub id; or a new small model: "
+                      "rotary, none, alibi, learned, mamba")  # fmt: skip
+    copy.add_argument("--shortest", type=int, help="letters in training, at least")
+    copy.add_argument("--longest", type=int, default=50, help="letters in training, at most")
+    copy.add_argument("--lengths", type=int, nargs="+", help="letters in evaluation")
+    copy.add_argument("--alphabet", type=int, help="letters to choose from")
+    copy.add_argument("--steps", type=int, help="the most steps")
+    copy.add_argument("--lr", type=float, help="learning rate")
+    copy.add_argument("--check-every", type=int, help="steps between checks of 100 %%")
+    copy.add_argument("--seeds", type=int, nargs="+", default=[0], help="runs (default: 0)")
+    copy.add_argument("--every", type=int, default=100, help="steps between checkpoints")
+    copy.add_argument("--weights", action="store_true", help="keep the trained weights")
+    copy.add_argument("--out", default="_build/copying", help="results (default: %(default)s)")
+    copy.set_defaults(run=_copy)
 
     support = commands.add_parser(
         "support", help="radius, angles and slopes of a sample of prompts"
@@ -126,6 +143,7 @@ def _cram(args: argparse.Namespace) -> None:
         seed=args.seed,
         documents=Path(args.text) if args.text else None,
         every=args.every,
+        limit=None if args.minutes is None else 60 * args.minutes,
     )
     for kind in args.targets:
         curves = {cell.m: cell.curve for cell in cells if cell.kind == kind}
@@ -134,6 +152,33 @@ def _cram(args: argparse.Namespace) -> None:
         with contextlib.suppress(AccessibilityError):  # too few curves for a line
             line = fits.fit_slope(list(curves), list(curves.values()))
             print(f"{kind} slope: {line.slope:.2f} [{line.low:.2f}, {line.high:.2f}] tokens per m")
+
+
+def _copy(args: argparse.Namespace) -> None:
+    from accessibility_lib.copying import CopyConfig, results, study
+
+    given = {
+        name: getattr(args, name)
+        for name in ("shortest", "longest", "lengths", "alphabet", "steps", "lr", "check_every")
+        if getattr(args, name) is not None
+    }
+    if args.lengths:
+        given["lengths"] = tuple(args.lengths)
+    found = []
+    for seed in args.seeds:
+        config = CopyConfig(seed=seed, **given)
+        run = study.run(args.model, config, args.out, weights=args.weights, every=args.every)
+        curve = run.curve()
+        fall = results.fall(curve)
+        found.append(curve.n50)
+        print(
+            f"{run.name} seed {seed}: {run.history[-1][-1]:.1%} up to {args.longest} after "
+            f"{run.steps} steps; n50 {curve.n50:.1f} [{curve.low:.1f}, {curve.high:.1f}], "
+            f"{fall.verdict}"
+        )
+    if len(found) > 1:
+        mean, low, high = results.over_seeds(found)
+        print(f"{run.name}: n50 {mean:.1f} [{low:.1f}, {high:.1f}] over {len(found)} seeds")
 
 
 def _support(args: argparse.Namespace) -> None:
@@ -160,6 +205,36 @@ def _support(args: argparse.Namespace) -> None:
             f"{row['support']:30}{row['slope']:10.1f}{row['from']:>10}{row['inside']:15.1%}"
             + ("  (heuristic)" if row["heuristic"] else "")
         )
+
+
+def _predict(args: argparse.Namespace) -> None:
+    from accessibility_lib import predict
+
+    found = predict.predict(args.model, args.eps, args.m)
+    print(getattr(predict, f"to_{args.form}")(found).rstrip("\n"))
+
+
+def _results(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from accessibility_lib import artifacts
+
+    if not Path(args.folder).is_dir():
+        raise AccessibilityError(f"there is no folder {args.folder}; give one that holds results.")
+    if args.action == "verify":
+        rows = artifacts.verify(args.folder)
+        wrong = [problem for _, problem in rows if problem]
+        print("\n".join([*wrong, f"{len(rows)} files, {len(wrong)} problems"]))
+        return 1 if wrong else 0
+    found = artifacts.table(args.folder)
+    if args.action == "export":
+        text = artifacts.to_csv(found)
+        print(text, end="") if args.out is None else Path(args.out).write_text(text, "utf-8")
+        return 0
+    for row in found:
+        partial = "" if row["complete"] else "partial"
+        print(f"{row['path']:44}{row['kind']:18}{row['model'] or '':20}{row['date']}  {partial}")
+    return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:

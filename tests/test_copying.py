@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 import torch
 
-from accessibility_lib import copying, models
-from accessibility_lib.copying import CopyConfig
+from accessibility_lib import cli, copying, fits, models
+from accessibility_lib.copying import CopyConfig, duplicate, results, study
 from accessibility_lib.copying.train import learning_rate
 from accessibility_lib.errors import AccessibilityError
 
 TINY = CopyConfig(
     alphabet=3, shortest=1, longest=4, batch=4, steps=12, warmup=2, check_every=4,
-    check_strings=8, lengths=(1, 3, 6), strings=4,
+    check_strings=8, lengths=(1, 3, 6), strings=4, width=16, layers=1, heads=2,
 )  # fmt: skip
 
 
@@ -32,7 +32,7 @@ def _one_thread():
 
 
 def tiny(position="rotary", config=TINY):
-    return copying.new(position, config, width=16, layers=1, heads=2)
+    return copying.new(position, config)
 
 
 def test_strings_are_copies_with_a_separator_between():
@@ -193,7 +193,8 @@ def test_a_checkpoint_of_something_else_is_refused(tmp_path):
 
 def test_training_copies_stops_when_it_can_and_leaves_the_model_alone():
     config = replace(TINY, alphabet=2, longest=3, batch=16, steps=400, lr=0.01, check_every=20)
-    loaded = copying.new("rotary", config, width=32, layers=2)
+    config = replace(config, width=32, layers=2, heads=4)
+    loaded = copying.new("rotary", config)
     before = loaded.sha256
     state = torch.get_rng_state()
     trained = copying.train(loaded, config, progress=False)
@@ -224,3 +225,90 @@ def test_the_rate_rises_stays_and_falls():
     assert set(rates[10:50]) == {1.0}
     assert (np.diff(rates[50:]) <= 0).all()
     assert rates[-1] == 0.05
+
+
+def test_a_result_is_stored_read_and_not_run_again(tmp_path):
+    result = study.run("rotary", TINY, tmp_path, weights=True, progress=False)
+    again = study.run("rotary", TINY, tmp_path)
+    assert (again.config, again.history, again.sha256) == (TINY, result.history, result.sha256)
+    assert again.exact.tolist() == result.exact.tolist()
+    assert not list(tmp_path.glob("*.checkpoint"))
+    loaded = study.restore(again)
+    copied = copying.evaluate(loaded.model, copying.choose(loaded, TINY), TINY)
+    assert copied.by_length()[1].tolist() == result.exact.tolist()
+    with pytest.raises(AccessibilityError, match="another configuration"):
+        study.run("rotary", replace(TINY, lr=1e-3), tmp_path)
+    with pytest.raises(AccessibilityError, match="kept no weights"):
+        study.restore(replace(result, weights={}))
+    result.weights["lm_head.weight"][:] = 0
+    with pytest.raises(AccessibilityError, match="not those with sha256"):
+        study.restore(result)
+
+
+def test_the_rule_for_a_cliff_is_the_width_over_n50():
+    lengths = np.arange(2, 100, 2)
+    for scale, verdict in ((2.0, "cliff"), (4.0, "slope")):
+        shares = 1 / (1 + np.exp((lengths - 50) / scale))
+        curve = fits.fit_curve(lengths, (shares * 10**6).round(), [10**6] * len(lengths))
+        found = results.fall(curve)
+        assert found.width == pytest.approx(2 * np.log(9) * scale, rel=1e-3)
+        assert curve(curve.n50 - found.width / 2) == pytest.approx(0.9)
+        assert found.verdict == verdict
+        assert not found.weak
+    assert results.fall(fits.fit_curve([4, 8], [5, 5], [5, 5])).verdict == "no fall"
+    noisy = fits.fit_curve([10, 20, 30, 40], [10, 0, 10, 0], [10] * 4)
+    assert results.fall(noisy).weak
+
+
+def test_seeds_have_students_interval():
+    mean, low, high = results.over_seeds([1.0, 3.0])
+    assert mean == 2
+    assert (high - low) / 2 == pytest.approx(12.706, abs=1e-3)  # t_0.975 with one degree, times 1
+    with pytest.raises(AccessibilityError, match="no runs"):
+        results.over_seeds([])
+
+
+def test_failures_are_strings_that_are_not_copied(monkeypatch):
+    loaded = tiny()
+    found = study.failures(loaded, TINY, 5, 3, np.random.default_rng(0))
+    given = copying.greedy(loaded.model, torch.cat([found, torch.zeros(3, 1).long()], 1), 5)
+    assert not (given == found).all(1).any()
+
+    def copies(model, strings):
+        return copying.Copied(strings.lengths.numpy(), strings.lengths.numpy())
+
+    monkeypatch.setattr(study, "teacher_forced", copies)
+    with pytest.raises(AccessibilityError, match="failed 0 of 48 strings.*count = 3"):
+        study.failures(loaded, TINY, 5, 3, np.random.default_rng(0))
+
+
+def test_a_doubled_prompt_is_the_same_only_without_positions_and_mask():
+    tokens = torch.tensor([[1, 2, 3, 1, 2]])
+    for layers in (1, 2):
+        config = replace(TINY, layers=layers)
+        for position in ("none", "rotary"):
+            loaded = tiny(position, config)
+            for p in loaded.model.parameters():
+                p.data *= 4 if p.ndim == 2 else 1  # attention that looks at something
+            for order in ("whole", "each"):
+                free = duplicate.change(loaded, tokens, causal=False, order=order)
+                assert (free.max() < 1e-5) == (position == "none")
+                masked = duplicate.change(loaded, tokens, order=order)
+                # One layer: the last token sees every token twice.
+                same = position == "none" and layers == 1
+                assert (masked[0, -1] < 1e-5) == same
+                assert (masked.max() < 1e-5) == (same and order == "each")
+    with pytest.raises(AccessibilityError, match="order = 'twice'; there are whole and each"):
+        duplicate.change(tiny(), tokens, order="twice")
+
+
+def test_the_command_trains_and_says_what_came_out(tmp_path, capsys):
+    options = ["--shortest", "1", "--longest", "3", "--lengths", "2", "4", "--alphabet", "2"]
+    options += ["--steps", "4", "--check-every", "2", "--seeds", "0", "1", "--out", str(tmp_path)]
+    assert cli.main(["copy", "none", *options]) == 0
+    said = capsys.readouterr().out
+    assert "none seed 1" in said
+    assert "over 2 seeds" in said
+    assert len(list(tmp_path.glob("*.json"))) == 2
+    assert cli.main(["copy", "none", "--lengths", "5", "600", "--out", str(tmp_path)]) == 2
+    assert "2 · 600 + 1 = 1201 positions" in capsys.readouterr().err

@@ -29,7 +29,8 @@ class CopyConfig:
 
     **Evaluation.** At each of ``lengths``, ``strings`` new strings.
 
-    ``seed`` draws the weights of a new model and all strings.
+    **New models** have ``layers`` blocks of ``width`` with ``heads`` heads; a model that is loaded
+    keeps its own.  ``seed`` draws the weights of a new model and all strings.
 
     >>> CopyConfig(longest=20, lengths=(10, 20, 30)).context
     61
@@ -40,9 +41,9 @@ class CopyConfig:
     longest: int = 50
     pace: float = 0.9
     batch: int = 16
-    steps: int = 4000
-    lr: float = 4e-3
-    betas: tuple[float, float] = (0.9, 0.95)
+    steps: int = 2000
+    lr: float = 3e-3
+    betas: tuple[float, float] = (0.9, 0.99)
     weight_decay: float = 0.01
     warmup: int = 50
     decay: float = 0.6
@@ -52,12 +53,22 @@ class CopyConfig:
     accuracy: float = 1.0
     lengths: tuple[int, ...] = tuple(range(5, 205, 5))
     strings: int = 32
+    width: int = 64
+    layers: int = 3
+    heads: int = 2
     seed: int = 0
 
     def __post_init__(self) -> None:
         at_least("alphabet", self.alphabet, 2, "one letter has one string of each length")
         for name in ("shortest", "batch", "steps", "check_every", "check_strings", "strings"):
             at_least(name, getattr(self, name), 1)
+        for name in ("layers", "heads"):
+            at_least(name, getattr(self, name), 1)
+        if at_least("width", self.width, 1) % (2 * self.heads):
+            raise AccessibilityError(
+                f"width = {self.width} is no multiple of 2 · heads = {2 * self.heads}; a rotation "
+                "needs pairs."
+            )
         for name in ("warmup", "seed"):
             at_least(name, getattr(self, name), 0)
         at_least("longest", self.longest, self.shortest, f"shortest is {self.shortest}")

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from accessibility_lib._checks import at_least
 from accessibility_lib.copying.config import CopyConfig
 from accessibility_lib.errors import AccessibilityError
 from accessibility_lib.models import LoadedModel, describe
@@ -16,11 +15,9 @@ POSITIONS = ("rotary", "none", "alibi", "learned", "mamba")
 CONTEXT = 1024
 
 
-def new(
-    position: str, config: CopyConfig, *, width: int = 64, layers: int = 2, heads: int = 4
-) -> LoadedModel:
-    """A model with random weights, drawn from ``config.seed``; its vocabulary is the alphabet and
-    one separator.
+def new(position: str, config: CopyConfig) -> LoadedModel:
+    """A model with random weights, drawn from ``config.seed``; its size is in ``config`` and its
+    vocabulary is the alphabet and one separator.
 
     ``position``: "rotary" and "none" are one architecture (SmolLM3, a Llama) with its rotations on
     and off; "alibi" is BLOOM, which lowers scores linearly with the distance; "learned" is GPT-2,
@@ -28,15 +25,16 @@ def new(
 
     Raises :class:`AccessibilityError` for another ``position``.
 
-    >>> new("none", CopyConfig(alphabet=9), width=16).adapter.vocab_size
+    >>> new("none", CopyConfig(alphabet=9)).adapter.vocab_size
     10
     """
     from transformers import AutoConfig, AutoModelForCausalLM
 
+    width, layers, heads = config.width, config.layers, config.heads
     size = {
         "vocab_size": config.alphabet + 1,
-        "hidden_size": at_least("width", width, heads),
-        "num_hidden_layers": at_least("layers", layers, 1),
+        "hidden_size": width,
+        "num_hidden_layers": layers,
         "tie_word_embeddings": False,
         "bos_token_id": 0, "eos_token_id": 0, "pad_token_id": None,
     }  # fmt: skip
