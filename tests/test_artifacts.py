@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from accessibility_lib import artifacts
+from accessibility_lib import artifacts, cli
 from accessibility_lib.errors import AccessibilityError
 
 
@@ -118,3 +118,19 @@ def test_find_and_table(stored):
     assert rows[0]["model"] == "micro-llama"
     assert rows[0]["complete"] is False
     assert artifacts.to_csv(rows).splitlines()[0] == "path,kind,model,seed,seconds,date,complete"
+
+
+def test_the_command_lists_verifies_and_exports(stored, capsys):
+    folder = str(stored.parent)
+    assert cli.main(["results", "list", folder]) == 0
+    line = capsys.readouterr().out
+    assert all(word in line for word in ("natural-m1.json", "cramming", "micro-llama", "partial"))
+    out = stored.parent / "all.csv"
+    assert cli.main(["results", "export", folder, "--out", str(out)]) == 0
+    assert out.read_text() == artifacts.to_csv(artifacts.table(stored.parent))
+    assert cli.main(["results", "verify", folder]) == 0
+    spoilt = stored.with_suffix(".safetensors")
+    spoilt.write_bytes(spoilt.read_bytes()[:-1] + b"\x7f")
+    assert cli.main(["results", "verify", folder]) == 1
+    assert "natural-m1.safetensors was changed" in capsys.readouterr().out
+    assert cli.main(["results", "list", str(stored.parent / "nowhere")]) == 2
