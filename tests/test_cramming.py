@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import json
 import math
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -233,11 +235,11 @@ print(json.dumps(verify.decodes(loaded, result.memory[won], rows)))
 
 
 def test_a_broken_result_is_refused(result, tmp_path):
-    with pytest.raises(AccessibilityError, match="holds no cramming result"):
-        Result.load(tmp_path / "nothing")
     result.save(tmp_path / "kept")
-    (tmp_path / "kept.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(AccessibilityError, match="holds no cramming result"):
+    raw = bytearray((tmp_path / "kept.safetensors").read_bytes())
+    raw[-1] ^= 1
+    (tmp_path / "kept.safetensors").write_bytes(raw)
+    with pytest.raises(AccessibilityError, match=r"kept.safetensors was changed"):
         Result.load(tmp_path / "kept")
 
 
@@ -339,6 +341,29 @@ def test_sweep_runs_once_and_reads_after(loaded, tmp_path, growth):
     assert [o.target for o in first.outcomes] == [o.target for o in second.outcomes]
     with pytest.raises(AccessibilityError, match="of other targets"):
         sweep(loaded, ["natural"], [1], replace(config, steps=21), tmp_path, **options)
+
+
+def test_a_limit_leaves_a_partial_result_that_the_same_call_completes(
+    loaded, tmp_path, monkeypatch
+):
+    config = Config(steps=20)
+    options = {"count": 4, "lengths": (6,), "documents": TEXT}
+    clock = iter([0, 0, 1])  # the second curve would begin too late
+    sweeping = importlib.import_module("accessibility_lib.cramming.sweep")
+    with monkeypatch.context() as patch:
+        patch.setattr(sweeping, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+        sweep(loaded, ["natural"], [1, 2], config, tmp_path / "a", limit=1e-9, **options)
+    partial = Result.load(tmp_path / "a/micro-llama/natural-m1")
+    assert not partial.complete
+    assert not (tmp_path / "a/micro-llama/natural-m2.json").exists()
+    unfinished = [o for o in partial.outcomes if o.status == "unfinished"]
+    assert len(unfinished) == 4
+    assert partial.counts()[2] == [0]
+    (cell,) = sweep(loaded, ["natural"], [1], config, tmp_path / "a", **options)
+    (whole,) = sweep(loaded, ["natural"], [1], config, tmp_path / "b", **options)
+    ends = [Result.load(c.path) for c in (cell, whole)]
+    assert all(end.complete for end in ends)
+    assert ends[0].outcomes == ends[1].outcomes
 
 
 def test_the_command_says_n50(tmp_path, capsys):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from safetensors import safe_open
-from safetensors.torch import save_file
+import torch
 from torch import Tensor
 
+from accessibility_lib import artifacts
 from accessibility_lib._checks import at_least, positive
 from accessibility_lib.errors import AccessibilityError
 
@@ -21,7 +20,8 @@ CHOICES = {
     "init": ("normal", "rows"),
     "loss": ("margin", "likelihood"),
 }
-Status = Literal["reached", "not reached", "not finite"]
+KIND = "cramming"
+Status = Literal["reached", "not reached", "not finite", "unfinished"]
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,8 @@ class Outcome:
 
     ``reached``: the longest prefix whose every token the memory gives teacher-forced, confirmed by
     a forward pass of its own; the target's length in case of success.  ``status``: "not finite"
-    where every run met NaN or infinity.  ``restart``: the run that reached it (the first is 0) or
+    where every run met NaN or infinity, "unfinished" where the time was up before the last run
+    ended.  ``restart``: the run that reached it (the first is 0) or
     the number of runs that failed.  ``steps``: over all runs.  ``loss``: the mean per token at
     the end of the last run, None where not finite.  ``gap``: the smallest lead of a target token's
     logit over its closest rival's, None where nothing was reached.
@@ -162,7 +163,8 @@ class Result:
         ([4, 6], [2, 0], [2, 1])
         """
         lengths = self.lengths()
-        rows = [[o for o in self.outcomes if len(o.target) == n] for n in lengths]
+        known = [o for o in self.outcomes if o.status != "unfinished"]
+        rows = [[o for o in known if len(o.target) == n] for n in lengths]
         won = [
             sum(o.success and (restarts is None or o.restart < restarts) for o in row)
             for row in rows
@@ -170,42 +172,30 @@ class Result:
         return lengths, won, [len(row) for row in rows]
 
     def save(self, path: str | Path) -> None:
-        """Write ``path`` with the suffixes ``.safetensors`` (memory) and ``.json`` (the rest)."""
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save_file({"memory": self.memory.contiguous()}, path.with_suffix(".safetensors"))
-        state = {
-            "model": self.model,
-            "sha256": self.sha256,
-            "seconds": round(self.seconds, 3),
-            "complete": self.complete,
-            "config": asdict(self.config),
-            "note": self.note,
-            "outcomes": [asdict(o) for o in self.outcomes],
-        }
-        path.with_suffix(".json").write_text(
-            json.dumps(state, indent=1, allow_nan=False) + "\n", encoding="utf-8"
-        )
+        """Write the artifact ``path``: memory as an array, the rest as JSON."""
+        data = {"outcomes": [asdict(o) for o in self.outcomes], "note": self.note}
+        artifacts.save(
+            path, KIND, data, {"memory": self.memory.numpy()}, model=self.model,
+            sha256=self.sha256, config=self.config, seed=self.note.get("seed"),
+            seconds=self.seconds, complete=self.complete,
+        )  # fmt: skip
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
-        """Read what :meth:`save` wrote; ``path`` with or without its suffix."""
-        path = Path(path)
-        try:
-            state = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-            with safe_open(path.with_suffix(".safetensors"), "pt") as file:
-                memory = file.get_tensor("memory")
-            config = config_from(state.pop("config"))
-            outcomes = tuple(
-                Outcome(**{**o, "target": tuple(o["target"])}) for o in state.pop("outcomes")
-            )
-            if len(outcomes) != len(memory):
-                raise ValueError(f"{len(outcomes)} outcomes and {len(memory)} memories")
-            return cls(outcomes=outcomes, memory=memory, config=config, **state)
-        except (OSError, KeyError, TypeError, ValueError) as error:
-            raise AccessibilityError(
-                f"{path} holds no cramming result ({error}); give the path that Result.save wrote."
-            ) from None
+        """Read what :meth:`save` wrote; errors of :func:`accessibility_lib.artifacts.load`."""
+        found = artifacts.load(path, KIND)
+        return cls(
+            outcomes=tuple(
+                Outcome(**{**o, "target": tuple(o["target"])}) for o in found.data["outcomes"]
+            ),
+            memory=torch.from_numpy(found.arrays["memory"]),
+            config=config_from(found.provenance["config"]),
+            model=found.provenance["model"],
+            sha256=found.provenance["sha256"],
+            seconds=found.provenance["seconds"],
+            complete=found.complete,
+            note=found.data["note"],
+        )
 
 
 def config_from(state: dict[str, Any]) -> Config:

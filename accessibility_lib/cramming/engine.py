@@ -33,6 +33,7 @@ def cram(
     *,
     checkpoint: str | Path | None = None,
     every: float = 60.0,
+    limit: float | None = None,
     progress: bool | None = None,
 ) -> Result:
     """Search ``m`` memory vectors for each target such that the model gives the whole target.
@@ -40,8 +41,10 @@ def cram(
     ``targets``: rows of token ids, of any lengths.  ``generator``: a CPU generator, from which the
     start of every run is drawn first, so that a run does not depend on its company (up to the
     rounding of batched products).  ``checkpoint``: a file that is written every ``every`` seconds
-    and gone on from where it exists; a kill loses at most that time.  ``progress``: show a bar;
-    None: where the output is a terminal or a notebook.
+    and gone on from where it exists; a kill loses at most that time.  ``limit``: stop after so many
+    seconds with what there is, a result that is not ``complete``; the same call with the checkpoint
+    goes on from there.  ``progress``: show a bar; None: where the output is a terminal or a
+    notebook.
 
     Raises :class:`AccessibilityError` for empty targets, tokens out of range, m below 1, targets
     longer than the context, and a checkpoint of something else.
@@ -80,6 +83,8 @@ def cram(
             if kept and now - saved >= every:
                 kept.write(run.state())
                 saved = now
+            if limit is not None and now - started >= limit:
+                break
     run.seconds = before + time.monotonic() - started
     if kept:
         kept.write(run.state())

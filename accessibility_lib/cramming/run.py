@@ -238,7 +238,9 @@ class Run:
         for i, target in enumerate(self.targets):
             lost = self.reached[i] == 0 and i in finished
             status: Status = "reached" if self.reached[i] == len(target) else "not reached"
-            if self.broken[i] == self.config.restarts and not self.reached[i]:
+            if i not in finished:
+                status = "unfinished"
+            elif self.broken[i] == self.config.restarts and not self.reached[i]:
                 status = "not finite"
             outcomes.append(
                 Outcome(
