@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("names", nargs="+")
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--lr", type=float, default=0.1)
-    parser.add_argument("--lengths", type=int, nargs="+", default=[4, 6, 8, 10, 12, 16])
+    parser.add_argument("--lengths", type=int, nargs="+", default=[2, 4, 6, 8, 10, 12, 16])
     parser.add_argument("--record", action="store_true", help="write n50(1) into the card")
     args = parser.parse_args()
     torch.set_num_threads(1)
@@ -78,6 +78,10 @@ def main() -> None:
                 counts.append(crammed(loaded, targets(tokens, n, 16, n), args.steps, args.lr))
         # Where the share of reached targets crosses a half, linear between the lengths tried.
         shares = np.maximum.accumulate(np.array(counts[::-1]))[::-1] / 16
+        if not shares[-1] < 0.5 <= shares[0]:
+            raise SystemExit(
+                f"{name}: half of the targets is not crossed by {counts}; other lengths"
+            )
         n50 = float(np.interp(0.5, shares[::-1], args.lengths[::-1]))
         seconds = time.perf_counter() - start
         reached = " ".join(f"{n}:{c}/16" for n, c in zip(args.lengths, counts, strict=True))
