@@ -278,7 +278,7 @@ def test_failures_are_strings_that_are_not_copied(monkeypatch):
         return copying.Copied(strings.lengths.numpy(), strings.lengths.numpy())
 
     monkeypatch.setattr(study, "teacher_forced", copies)
-    with pytest.raises(AccessibilityError, match="failed 0 of 48 strings.*count = 3"):
+    with pytest.raises(AccessibilityError, match=r"failed 0 of 48 strings.*count = 3"):
         study.failures(loaded, TINY, 5, 3, np.random.default_rng(0))
 
 

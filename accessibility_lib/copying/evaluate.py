@@ -13,7 +13,7 @@ from accessibility_lib.copying.config import CopyConfig
 from accessibility_lib.copying.data import Alphabet, Strings, draw
 from accessibility_lib.micro import scan
 
-TOKENS = 1 << 15  # in one forward pass, padding included
+TOKENS = 1 << 12  # in one forward pass, padding included; more is slower on a CPU
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from accessibility_lib import models
+from accessibility_lib import artifacts, models
 from accessibility_lib._checks import at_least
 from accessibility_lib.copying.config import CopyConfig
 from accessibility_lib.copying.data import choose, draw
 from accessibility_lib.copying.evaluate import evaluate, teacher_forced
-from accessibility_lib.copying.results import CopyResult
+from accessibility_lib.copying.results import KIND, CopyResult
 from accessibility_lib.copying.scratch import POSITIONS, new, wrap
 from accessibility_lib.copying.train import train
 from accessibility_lib.errors import AccessibilityError
@@ -130,3 +130,18 @@ def failures(
             f"count = {count}; take longer ones."
         )
     return strings.tokens[failed[:count], :n]
+
+
+def stored(folder: str | Path = "results/copying") -> list[CopyResult]:
+    """The stored results in ``folder`` here or one folder up, sorted by name, longest and seed.
+
+    >>> stored("no/such/folder")
+    []
+    """
+    found = [
+        CopyResult.load(path)
+        for base in (Path(), Path(".."))
+        if (base / folder).is_dir()
+        for path in artifacts.find(base / folder, KIND)
+    ]
+    return sorted(found, key=lambda run: (run.name, run.config.longest, run.config.seed))
