@@ -89,6 +89,20 @@ def build_parser() -> argparse.ArgumentParser:
     form.add_argument("--csv", dest="form", action="store_const", const="csv")
     predict.set_defaults(run=_predict)
 
+    sweep = commands.add_parser("sweep", help="cram over a grid, on processes or a Dask cluster")
+    sweep.add_argument("models", nargs="+", metavar="MODEL", help="known names, folders, hub ids")
+    sweep.add_argument("--m", type=int, nargs="+", default=[1, 2, 4], help="memory vectors")
+    sweep.add_argument("--targets", nargs="+", default=["natural", "random"], metavar="KIND")
+    sweep.add_argument("--seeds", type=int, nargs="+", default=[0])
+    sweep.add_argument("--precisions", nargs="+", default=["float32"], metavar="DTYPE")
+    sweep.add_argument("--count", type=int, help="targets of a task (default: 16)")
+    sweep.add_argument("--length", type=int, help="tokens of a target (default: 64)")
+    sweep.add_argument("--steps", type=int, help="steps of a run, instead of the preset's")
+    sweep.add_argument("--jobs", type=int, default=1, help="processes on this machine")
+    sweep.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask scheduler, instead")
+    sweep.add_argument("--out", default="_build/sweep", help="results (default: %(default)s)")
+    sweep.set_defaults(run=_sweep)
+
     stored = commands.add_parser("results", help="stored results: list, verify, export as CSV")
     stored.add_argument("action", choices=["list", "verify", "export"])
     stored.add_argument("folder", nargs="?", default="results", help="(default: %(default)s)")
@@ -212,6 +226,27 @@ def _predict(args: argparse.Namespace) -> None:
 
     found = predict.predict(args.model, args.eps, args.m)
     print(getattr(predict, f"to_{args.form}")(found).rstrip("\n"))
+
+
+def _sweep(args: argparse.Namespace) -> None:
+    from accessibility_lib import sweeps
+
+    settings = {
+        name: getattr(args, name)
+        for name in ("count", "length", "steps")
+        if getattr(args, name) is not None
+    }
+    tasks = sweeps.grid(args.models, args.m, args.targets, args.seeds, args.precisions, settings)
+    found = sweeps.run(tasks, args.out, jobs=args.jobs, scheduler=args.scheduler)
+    for task in tasks:
+        values = (found[task.key][name] for name in ("n50", "low", "high"))
+        n50, low, high = ("?" if value is None else f"{value:.1f}" for value in values)
+        print(
+            f"{task.model} {task.kind} m = {task.m} seed {task.seed} {task.precision}: "
+            f"n50 {n50} [{low}, {high}]"
+        )
+    rows = sweeps.manifest(args.out)
+    print(f"{sum(row['done'] for row in rows)} of {len(rows)} tasks done, in {args.out}")
 
 
 def _results(args: argparse.Namespace) -> int:
