@@ -96,6 +96,7 @@ def cram(task: Task) -> dict[str, Any]:
     ``task.settings``: ``count`` targets, of ``length`` tokens, and fields of
     :class:`accessibility_lib.cramming.Config`.  Returns ``reached`` tokens of each target
     (teacher-forced), ``targets``, n50 and its interval, ``low`` to ``high``, None where not finite.
+    Computes on the first GPU that the worker sees, if it sees one.
     """
     import numpy as np
     import torch
@@ -105,7 +106,8 @@ def cram(task: Task) -> dict[str, Any]:
 
     settings = dict(task.settings)
     count, length = settings.pop("count", 16), settings.pop("length", 64)
-    loaded = models.load(task.model, dtype=task.precision)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    loaded = models.load(task.model, dtype=task.precision, device=device)
     if loaded.sha256 != task.sha256:
         raise AccessibilityError(
             f"{task.model} has sha256 {loaded.sha256[:12]} on this worker and {task.sha256[:12]} "
