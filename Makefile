@@ -6,12 +6,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export JUPYTER_PREFER_ENV_PATH := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book lab test test-gemma clean
+.PHONY: help book figures lab test test-gemma clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 book: .venv/installed ## install, get the model, run every notebook, build _build/html
+	$(BIN)/python -m tools.build_book --profile $(PROFILE)
+
+figures: .venv/installed ## check results/, write results/table_1.csv, run every notebook again
+	$(BIN)/accessibility results verify results
+	$(BIN)/accessibility results table-1 results
 	$(BIN)/python -m tools.build_book --profile $(PROFILE)
 
 lab: .venv/installed ## JupyterLab on the notebooks

@@ -168,6 +168,15 @@ def load(path: str | Path, kind: str | None = None) -> Artifact:
 RESTORE = "restore it from the repository, or delete it and compute it again."
 
 
+def home(name: str = "results") -> Path:
+    """The folder of stored results: here, or one folder up, from where notebooks run.
+
+    >>> home().name
+    'results'
+    """
+    return next((base for base in (Path(name), Path("..") / name) if base.is_dir()), Path(name))
+
+
 def find(folder: str | Path, kind: str | None = None) -> Iterator[Path]:
     """The JSON files of all artifacts below ``folder``, sorted; of one ``kind`` if given."""
     for file in sorted(Path(folder).rglob("*.json")):

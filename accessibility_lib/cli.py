@@ -103,8 +103,8 @@ def build_parser() -> argparse.ArgumentParser:
     sweep.add_argument("--out", default="_build/sweep", help="results (default: %(default)s)")
     sweep.set_defaults(run=_sweep)
 
-    stored = commands.add_parser("results", help="stored results: list, verify, export as CSV")
-    stored.add_argument("action", choices=["list", "verify", "export"])
+    stored = commands.add_parser("results", help="stored results: list, verify, export; Table 1")
+    stored.add_argument("action", choices=["list", "verify", "export", "table-1"])
     stored.add_argument("folder", nargs="?", default="results", help="(default: %(default)s)")
     stored.add_argument("--out", help="file for the CSV (default: print it)")
     stored.set_defaults(run=_results)
@@ -252,7 +252,7 @@ def _sweep(args: argparse.Namespace) -> None:
 def _results(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from accessibility_lib import artifacts
+    from accessibility_lib import artifacts, tightness
 
     if not Path(args.folder).is_dir():
         raise AccessibilityError(f"there is no folder {args.folder}; give one that holds results.")
@@ -261,6 +261,9 @@ def _results(args: argparse.Namespace) -> int:
         wrong = [problem for _, problem in rows if problem]
         print("\n".join([*wrong, f"{len(rows)} files, {len(wrong)} problems"]))
         return 1 if wrong else 0
+    if args.action == "table-1":
+        print(tightness.write(args.folder))
+        return 0
     found = artifacts.table(args.folder)
     if args.action == "export":
         text = artifacts.to_csv(found)
