@@ -14,7 +14,7 @@ help: ## this list
 book: .venv/installed ## install, get the model, run every notebook, build _build/html
 	$(BIN)/python -m tools.build_book --profile $(PROFILE)
 
-figures: .venv/installed ## check results/, write results/table_1.csv, run every notebook again
+figures: .venv/installed ## check results/, write results/table_1.csv, rebuild what depends on them
 	$(BIN)/accessibility results verify results
 	$(BIN)/accessibility results table-1 results
 	$(BIN)/python -m tools.build_book --profile $(PROFILE)
