@@ -260,6 +260,21 @@ def test_the_rule_for_a_cliff_is_the_width_over_n50():
     assert results.fall(noisy).weak
 
 
+def test_the_fall_is_fitted_from_the_shortest_trained_length_on():
+    config = replace(TINY, shortest=3, longest=4, lengths=(1, 2, 3, 4, 5, 6), strings=10)
+    run = results.CopyResult(
+        "made up", config, np.array([0, 1, 10, 9, 2, 0]), np.ones(6), ((1, 4, 0.0, 1.0),), True,
+        0.0, 16, 4, 1.0, 1, "", "",
+    )  # fmt: skip
+    assert run.curve() == fits.fit_curve([3, 4, 5, 6], [10, 9, 2, 0], [10] * 4)
+    n, exact, strings = results.fitted([run, run])
+    assert (n.tolist(), exact.tolist(), strings.tolist()) == (
+        [3, 4, 5, 6],
+        [20, 18, 4, 0],
+        [20] * 4,
+    )
+
+
 def test_seeds_have_students_interval():
     mean, low, high = results.over_seeds([1.0, 3.0])
     assert mean == 2

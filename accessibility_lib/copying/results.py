@@ -51,9 +51,12 @@ class CopyResult:
         return self.history[-1][0]
 
     def curve(self, confidence: float = 0.95) -> fits.Curve:
-        """The logistic fit of exact copies over the length: every length has strings of its own."""
-        trials = [self.config.strings] * len(self.exact)
-        return fits.fit_curve(self.config.lengths, self.exact, trials, confidence)
+        """The logistic fit of exact copies over the length: every length has strings of its own.
+
+        Lengths below ``config.shortest`` are left out: they are as new to the model as those above
+        ``config.longest``, and this is the curve of the fall at that end.
+        """
+        return fits.fit_curve(*fitted([self]), confidence)
 
     def save(self, path: str | Path) -> None:
         """Write ``path``.json, and ``path``.safetensors where there are weights."""
@@ -84,6 +87,16 @@ class CopyResult:
             weights=dict(found.arrays),
             **data,
         )
+
+
+def fitted(runs: Sequence[CopyResult]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(lengths, exact, strings), each (k,), added up over runs that differ in the seed alone; from
+    ``config.shortest`` on."""
+    config = runs[0].config
+    n, exact = np.array(config.lengths), np.sum([run.exact for run in runs], axis=0)
+    strings = np.full(len(n), sum(run.config.strings for run in runs))
+    kept = n >= config.shortest
+    return n[kept], exact[kept], strings[kept]
 
 
 @dataclass(frozen=True)

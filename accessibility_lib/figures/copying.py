@@ -9,17 +9,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from accessibility_lib import bounds, fits
-from accessibility_lib.copying.results import CopyResult, over_seeds
+from accessibility_lib.copying.results import CopyResult, fitted, over_seeds
 from accessibility_lib.figures import PALETTE
 
 Groups = Mapping[str, Sequence[CopyResult]]  # name -> runs that differ in the seed alone
-
-
-def pooled(runs: Sequence[CopyResult]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(lengths, exact, strings) of runs at the same lengths, added up over seeds, each (k,)."""
-    exact = np.sum([run.exact for run in runs], axis=0)
-    strings = np.full(len(exact), sum(run.config.strings for run in runs))
-    return np.array(runs[0].config.lengths), exact, strings
 
 
 def curves(groups: Groups, confidence: float = 0.95) -> go.Figure:
@@ -27,7 +20,7 @@ def curves(groups: Groups, confidence: float = 0.95) -> go.Figure:
     logistic fit, of all seeds of a group together.  Dotted: the longest in training."""
     figure = go.Figure()
     for i, (name, runs) in enumerate(groups.items()):
-        n, exact, strings = pooled(runs)
+        n, exact, strings = fitted(runs)
         low, high = fits.wilson(exact, strings, confidence)
         share, colour = exact / strings, PALETTE[i % len(PALETTE)]
         figure.add_scatter(
