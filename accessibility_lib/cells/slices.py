@@ -1,10 +1,4 @@
-"""Argmax cells of an unembedding matrix.
-
-Token t is decoded at the last-layer embedding x when its logit (F x + b)_t is the largest; the
-points where it is form its cell, a convex polyhedron.  A positive logit scale and a logit softcap
-are increasing functions of the logit, the same for all tokens, so they move no cell: F and b are
-all that matters here.
-"""
+"""The cells on a plane, as exact polygons."""
 
 from __future__ import annotations
 
@@ -17,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import ConvexHull, QhullError
 
 from accessibility_lib._checks import at_least, cloud, numbers, positive
+from accessibility_lib.cells.rows import matrix, offsets
 from accessibility_lib.errors import AccessibilityError
 
 # Logits that differ by less than this share of their range are the same number in float64.
@@ -232,9 +227,7 @@ def _window(window: Iterable[float]) -> tuple[float, float, float, float]:
 
 def _project(unembedding: Any, bias: Any, rows: np.ndarray, chunk: int) -> np.ndarray:
     """Coefficients (|V|, 3) of the logits: F @ rows.T, the bias added to the last."""
-    F = np.asarray(unembedding)
-    if F.ndim != 2 or 0 in F.shape:
-        raise AccessibilityError(f"the unembedding has shape {F.shape}; give (|V|, d).")
+    F = matrix(unembedding)
     if F.shape[1] != rows.shape[1]:
         raise AccessibilityError(
             f"the unembedding has width {F.shape[1]} and the plane {rows.shape[1]}; "
@@ -247,10 +240,7 @@ def _project(unembedding: Any, bias: Any, rows: np.ndarray, chunk: int) -> np.nd
         with np.errstate(over="ignore", invalid="ignore"):  # answered below, with the token's id
             heights[part] = numbers("the unembedding", F[part]) @ rows.T
     if bias is not None:
-        b = numbers("the bias", bias)
-        if b.shape != (len(F),):
-            raise AccessibilityError(f"the bias has shape {b.shape}; give ({len(F)},) or None.")
-        heights[:, 2] += b
+        heights[:, 2] += offsets(bias, len(F))
     if not np.isfinite(heights).all():
         row = int(np.flatnonzero(~np.isfinite(heights).all(axis=1))[0])
         raise AccessibilityError(
