@@ -21,6 +21,7 @@ from accessibility_lib.micro import corpus
 from accessibility_lib.models import LoadedModel, cache_dir
 
 KINDS = ("natural", "random", "words")
+DATA_SET = "datasets:"  # before the id of a data set, which is no text
 Documents = str | Path | Iterable[str]
 
 
@@ -60,7 +61,9 @@ def natural(
     """Windows of text, (count, n) int64: all starts differ and no window leaves its document.
 
     ``documents``: a text, a file or a folder of ``.md`` and ``.txt`` files, or texts one by one,
-    such as a column of a data set.  None: the docstrings that no micro model was trained on (see
+    such as a column of a data set; ``"datasets:ID"`` takes the column "text" of the split "train"
+    of a Hugging Face data set, where the library ``datasets`` is installed.  None: the docstrings
+    that no micro model was trained on (see
     :func:`held_out`); for a pretrained model give text that is younger than the model.
 
     Raises :class:`AccessibilityError` where the text has fewer than ``count`` such windows.
@@ -161,7 +164,8 @@ def _read(documents: Documents | None) -> Sequence[str]:
     if documents is None:
         return held_out()
     if isinstance(documents, str):
-        return [documents]
+        name = documents.removeprefix(DATA_SET)
+        return [documents] if name == documents else _data_set(name)
     if not isinstance(documents, Path):
         return list(documents)
     files = [documents] if documents.is_file() else sorted(documents.rglob("*"))
@@ -174,6 +178,23 @@ def _read(documents: Documents | None) -> Sequence[str]:
         return [f.read_text(encoding="utf-8") for f in files]
     except UnicodeDecodeError as error:
         raise AccessibilityError(f"{documents} is not UTF-8 text ({error}); convert it.") from None
+
+
+def _data_set(name: str) -> Sequence[str]:
+    try:
+        from datasets import load_dataset
+    except ImportError:
+        raise AccessibilityError(
+            f"the data set {name!r} needs the library datasets, which is not installed; "
+            "pip install datasets, or give a text, a file or a folder."
+        ) from None
+    rows = load_dataset(name, split="train")
+    if "text" not in rows.column_names:
+        raise AccessibilityError(
+            f"the data set {name!r} has the columns {', '.join(rows.column_names)} and no text; "
+            "give the texts of one of its columns one by one."
+        )
+    return list(rows["text"])
 
 
 def _encode(loaded: LoadedModel, text: str) -> np.ndarray:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -102,3 +104,20 @@ def test_bad_requests_are_refused(loaded, kind, n, count, message):
 def test_text_without_words_is_refused(loaded):
     with pytest.raises(AccessibilityError, match="no word"):
         targets.random_words(loaded, 5, 1, np.random.default_rng(0), "17 + 4")
+
+
+def test_a_data_set_is_read_where_the_library_is(loaded, monkeypatch):
+    class Rows(dict):
+        column_names = property(list)
+
+    def load_dataset(name, split):
+        return Rows({"text": [TEXT]} if (name, split) == ("owner/prose", "train") else {"code": []})
+
+    monkeypatch.setitem(sys.modules, "datasets", types.SimpleNamespace(load_dataset=load_dataset))
+    found = targets.natural(loaded, 6, 3, np.random.default_rng(2), "datasets:owner/prose")
+    assert torch.equal(found, targets.natural(loaded, 6, 3, np.random.default_rng(2), TEXT))
+    with pytest.raises(AccessibilityError, match="has the columns code and no text"):
+        targets.natural(loaded, 6, 3, np.random.default_rng(2), "datasets:owner/code")
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(AccessibilityError, match="pip install datasets"):
+        targets.natural(loaded, 6, 3, np.random.default_rng(2), "datasets:owner/prose")
