@@ -257,6 +257,24 @@ def test_verification(loaded, result):
     assert verify.survives(loaded, memory, rows, still, seeded()).all()
 
 
+def test_prefixes_by_notion(loaded, result):
+    spoilt = replace(result, memory=result.memory.clone())
+    first = next(i for i, o in enumerate(result.outcomes) if o.reached)
+    spoilt.memory[first] = 0.0
+    whole = verify.prefixes(loaded, result, 2**-10, seeded(), draws=2, attack=2)
+    broken = verify.prefixes(loaded, spoilt, 2**-10, seeded(), draws=2, attack=2)
+    reached = [o.reached for o in result.outcomes]
+    assert whole["teacher-forced"].tolist() == reached
+    assert whole["greedy"].tolist() == reached
+    said = verify.decode(loaded, spoilt.memory[[first]], reached[first])[0].tolist()
+    target = result.outcomes[first].target
+    same = next(k for k in range(reached[first]) if said[k] != target[k])
+    assert broken["greedy"][first] == same < reached[first]
+    assert broken["robust"][first] == 0
+    wide = verify.prefixes(loaded, result, 100.0, seeded(), draws=2, attack=2)
+    assert sum(wide["robust"]) < sum(whole["robust"]) <= sum(reached)
+
+
 def test_the_attack_finds_what_random_draws_miss(loaded, result):
     chosen = [i for i, o in enumerate(result.outcomes) if o.success]
     memory, rows = result.memory[chosen], [result.outcomes[i].target for i in chosen]

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -123,6 +124,48 @@ def decodes(loaded: LoadedModel, memory: Tensor, targets: Sequence[Sequence[int]
     """Whether each memory (b, m, d_in) decodes to its own target."""
     rows = decode(loaded, memory, max(map(len, targets))).tolist()
     return [row[: len(t)] == list(t) for row, t in zip(rows, targets, strict=True)]
+
+
+def prefixes(
+    loaded: LoadedModel, result: Result, eps: float, generator: torch.Generator, **options: Any
+) -> dict[str, np.ndarray]:
+    """How many tokens of each target its memory gives, (targets,) int, by notion of success.
+
+    "teacher-forced" is ``Outcome.reached``; "greedy", "float16" and "bfloat16" count the leading
+    tokens that decoding from the (rounded) memory alone gets right; "robust" is the reached prefix
+    where it survives every perturbation tried within eps/2 and 0 where one of them breaks it.
+    ``options``: ``draws`` and ``attack``, as in :func:`survives`.
+
+    >>> from accessibility_lib import models
+    >>> from accessibility_lib.cramming import Config, cram
+    >>> loaded, seed = models.load("micro-llama"), torch.Generator().manual_seed(0)
+    >>> found = prefixes(loaded, cram(loaded, [[72, 73]], 1, Config(), seed), 2**-10, seed)
+    >>> [int(found[notion][0]) for notion in ("teacher-forced", "greedy")]
+    [2, 2]
+    """
+    reached = np.array([outcome.reached for outcome in result.outcomes])
+    lengths = {"teacher-forced": reached}
+    chosen = np.flatnonzero(reached)
+    if not len(chosen):
+        return lengths | {name: reached for name in ("greedy", *FORMATS, "robust")}
+    memory = result.memory[chosen]
+    rows = [result.outcomes[i].target[: reached[i]] for i in chosen]
+    for name, kind in (("greedy", None), *FORMATS.items()):
+        given = decode(
+            loaded, memory if kind is None else memory.to(kind).float(), int(reached.max())
+        ).tolist()
+        lengths[name] = np.zeros_like(reached)
+        lengths[name][chosen] = [
+            next((k for k, token in enumerate(row) if said[k] != token), len(row))
+            for said, row in zip(given, rows, strict=True)
+        ]
+    alive = survives(
+        loaded, memory, rows, torch.full((len(rows),), eps / 2), generator,
+        score_first=result.config.score_first, **options,
+    )  # fmt: skip
+    lengths["robust"] = np.zeros_like(reached)
+    lengths["robust"][chosen] = np.where(alive.numpy(), reached[chosen], 0)
+    return lengths
 
 
 def survives(
