@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -279,7 +280,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; an :class:`AccessibilityError` becomes one line and exit status 2."""
     args = build_parser().parse_args(argv)
     try:
-        return args.run(args) or 0
+        status = args.run(args) or 0
+        sys.stdout.flush()
     except AccessibilityError as error:
         print(f"accessibility: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # `| head` has seen enough; nothing more can be written, nor need be
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status

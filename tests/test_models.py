@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -252,6 +253,15 @@ def test_models_command_prints_the_table(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:3] == ["name", "family", "width"]
     assert [line.split()[0] for line in lines[1:]] == list(KNOWN)
+
+
+def test_a_closed_pipe_ends_a_command_quietly():
+    read, write = os.pipe()
+    os.close(read)
+    code = "from accessibility_lib.cli import main; raise SystemExit(main(['models']))"
+    done = subprocess.run([sys.executable, "-c", code], stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_fetch_command(capsys):
