@@ -4,6 +4,8 @@ PROFILE ?= book
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export JUPYTER_PREFER_ENV_PATH := 1
+# Micro models gain nothing from a second thread and lose much where the other core is busy.
+export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
 .PHONY: help book figures lab test test-gemma clean

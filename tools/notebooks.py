@@ -12,11 +12,14 @@ import ast
 import contextlib
 import hashlib
 import json
+import os
 import platform
 import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import nbformat
@@ -133,7 +136,7 @@ def normalise(notebook: nbformat.NotebookNode, profile: str) -> nbformat.Noteboo
     return notebook
 
 
-def execute(notebook: Path, output: Path, profile: str, *, progress: bool = False) -> None:
+def execute(notebook: Path, output: Path, profile: str) -> None:
     """Run one notebook from the repository root into ``output``.
 
     Raises
@@ -148,7 +151,7 @@ def execute(notebook: Path, output: Path, profile: str, *, progress: bool = Fals
         notebook,
         output,
         parameters={"profile": profile},
-        progress_bar=progress,
+        progress_bar=False,
         cwd=ROOT,
         store_widget_state=False,
         log_output=False,
@@ -165,34 +168,39 @@ def _kept(stamp: Path) -> str | None:
         return None
 
 
-def run_notebooks(notebooks: list[Path], profile: str, *, force: bool = False) -> None:
-    """Run those whose key changed; on a failing cell print it and exit with status 1."""
+def _run(notebook: Path, profile: str, force: bool) -> str:
+    """Run one notebook if its key changed; what failed, "" if nothing did."""
     import papermill
 
-    terminal = sys.stderr.isatty()
-    failures = []
-    for notebook in (bar := tqdm(notebooks, desc="notebooks", unit="", disable=not terminal)):
-        bar.set_postfix_str(notebook.stem)
-        done, stamp = EXECUTED / notebook.name, EXECUTED / f"{notebook.stem}.json"
-        wanted = key(notebook, profile)
-        if _kept(stamp) == wanted and done.exists() and not force:
-            continue
-        half_run = FAILED / notebook.name
-        start = time.monotonic()
-        try:
-            execute(notebook, half_run, profile, progress=terminal)
-        except papermill.PapermillExecutionError as error:
-            failures.append(f"{notebook.name}, cell {error.cell_index}:\n{error}")
-            continue
-        except (DeadKernelError, CellTimeoutError) as error:  # out of memory, for one
-            failures.append(f"{notebook.name}: {error}")
-            continue
-        seconds = round(time.monotonic() - start, 1)
-        EXECUTED.mkdir(parents=True, exist_ok=True)
-        shutil.move(half_run, done)
-        stamp.write_text(json.dumps({"key": wanted, "seconds": seconds}), "utf-8")
-        if not terminal:
-            print(f"ran {notebook.name} in {seconds} s", flush=True)
+    done, stamp = EXECUTED / notebook.name, EXECUTED / f"{notebook.stem}.json"
+    wanted = key(notebook, profile)
+    if _kept(stamp) == wanted and done.exists() and not force:
+        return ""
+    half_run = FAILED / notebook.name
+    start = time.monotonic()
+    try:
+        execute(notebook, half_run, profile)
+    except papermill.PapermillExecutionError as error:
+        return f"{notebook.name}, cell {error.cell_index}:\n{error}"
+    except (DeadKernelError, CellTimeoutError) as error:  # out of memory, for one
+        return f"{notebook.name}: {error}"
+    seconds = round(time.monotonic() - start, 1)
+    EXECUTED.mkdir(parents=True, exist_ok=True)
+    shutil.move(half_run, done)
+    stamp.write_text(json.dumps({"key": wanted, "seconds": seconds}), "utf-8")
+    if not sys.stderr.isatty():
+        print(f"ran {notebook.name} in {seconds} s", flush=True)
+    return ""
+
+
+def run_notebooks(notebooks: list[Path], profile: str, *, force: bool = False) -> None:
+    """Run those whose key changed, two at a time; on failing cells print them and exit with 1."""
+    run = partial(_run, profile=profile, force=force)
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1)) as pool:
+        results = tqdm(
+            pool.map(run, notebooks), total=len(notebooks), desc="notebooks", unit="", disable=None
+        )
+        failures = [problem for problem in results if problem]
     if failures:
         print("\n\n".join(failures), file=sys.stderr)
         sys.exit(f"{len(failures)} notebook(s) failed; as far as they ran: {FAILED}")
