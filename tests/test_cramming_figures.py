@@ -51,4 +51,4 @@ def test_slope_starts_and_radii():
     assert best.y[0] + best.error_y.array[0] == pytest.approx(curves[0].high)
     balls = figures.radii({"natural": ([4, 6], [0.1, 0.2])}, 0.25)
     assert list(balls.data[0].y) == [0.1, 0.2]
-    assert balls.layout.shapes[0].y0 == 0.125
+    assert list(balls.data[1].y) == [0.125, 0.125]

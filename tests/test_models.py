@@ -289,6 +289,16 @@ def test_loading_says_nothing_and_restores_what_it_silenced(tmp_path, capfd):
     assert capfd.readouterr() == ("", "")
 
 
+def test_the_first_pass_says_nothing():
+    code = """
+import torch
+from accessibility_lib import models
+models.load("micro-mamba").adapter.last_hidden(input_ids=torch.tensor([[5, 6]]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
 def test_locate_treats_paths_and_hub_ids_apart(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(sources, "_from_hub", lambda hub, cache: asked.append(hub) or tmp_path)

@@ -119,6 +119,14 @@ def test_a_stamp_cut_short_means_run_again(folders, left):
     assert notebooks.key(path, "smoke") in stamp.read_text()
 
 
+def test_a_progress_bar_leaves_nothing_on_the_page(folders):
+    path = notebook_with(folders, "from tqdm.auto import tqdm\nfor k in tqdm([1]):\n    print(k)")
+    notebooks.run_notebooks([path], "smoke")
+    done = nbformat.read(folders / "executed" / "chapter.ipynb", as_version=4)
+    (cell,) = (cell for cell in done.cells if "tqdm" in cell.source)
+    assert [output.get("text") for output in cell.outputs] == ["1\n"]
+
+
 def test_unchanged_notebook_runs_once_and_two_runs_are_identical(folders):
     path = notebook_with(folders, "print(profile)")
     done = folders / "executed" / "chapter.ipynb"

@@ -129,11 +129,21 @@ def normalise(notebook: nbformat.NotebookNode, profile: str) -> nbformat.Noteboo
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.id = "injected-parameters"
             cell.metadata["tags"].append("remove-cell")
+        if "outputs" in cell:  # a progress bar is a view that needs a kernel, or stands still
+            cell.outputs = [o for o in cell.outputs if not _is_bar(o)]
         for output in cell.get("outputs", []):
             output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
     note = f"*This page was computed with the profile `{profile}`: [how](../book/rerun.md).*"
     notebook.cells.append(nbformat.v4.new_markdown_cell(note, id="run-note"))
     return notebook
+
+
+def _is_bar(output: nbformat.NotebookNode) -> bool:
+    """Whether an output is tqdm's widget: a view, and as text the bar at its start."""
+    data = output.get("data", {})
+    return "application/vnd.jupyter.widget-view+json" in data and "it/s]" in data.get(
+        "text/plain", ""
+    )
 
 
 def execute(notebook: Path, output: Path, profile: str) -> None:

@@ -32,6 +32,7 @@ TEMPLATE = go.layout.Template(
         "plot_bgcolor": "rgba(0,0,0,0)",
         "margin": {"l": 60, "r": 20, "t": 40, "b": 50},
         "hoverlabel": {"font": {"family": "system-ui, sans-serif"}},
+        "sliderdefaults": {"pad": {"t": 50}},  # below the title of the axis
         "legend": {"orientation": "h", "y": 1, "yanchor": "bottom", "x": 0},
         "xaxis": {"gridcolor": "rgba(127,127,127,0.25)", "zeroline": False, "automargin": True},
         "yaxis": {"gridcolor": "rgba(127,127,127,0.25)", "zeroline": False, "automargin": True},

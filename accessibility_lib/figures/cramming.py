@@ -147,7 +147,10 @@ def radii(found: Mapping[str, tuple[Sequence[int], Sequence[float]]], eps: float
         figure.add_scatter(
             x=list(reached), y=list(radius), mode="markers", name=name, marker={"color": colour}
         )
-    figure.add_hline(eps / 2, line_dash="dot", annotation_text="ε/2")
+    ends = [0, max((max(reached, default=1) for reached, _ in found.values()), default=1) + 1]
+    figure.add_scatter(
+        x=ends, y=[eps / 2] * 2, mode="lines", name="ε/2", line={"color": "#7f7f7f", "dash": "dot"}
+    )
     return figure.update_layout(
         xaxis_title="tokens reached", yaxis={"title": "largest surviving radius", "type": "log"}
     )

@@ -125,7 +125,9 @@ def _load(name: str, folder: Path, stamp: tuple, dtype: str, device: str) -> Loa
                 "a number overflowed in training or in a conversion: take another checkpoint"
             )
         parameter.requires_grad_(False)
-    return LoadedModel(name, model, tokenizer, describe(model, tokenizer), _sha256(folder, weights))
+    with sources.quiet():  # some architectures warn at their first pass, of slow kernels
+        adapter = describe(model, tokenizer)
+    return LoadedModel(name, model, tokenizer, adapter, _sha256(folder, weights))
 
 
 def _tokenizer(folder: Path) -> Any:
