@@ -8,7 +8,7 @@ export JUPYTER_PREFER_ENV_PATH := 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book figures lab test test-gemma clean
+.PHONY: help book figures lab test test-library test-notebooks test-gemma clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,7 +29,13 @@ test: book ## everything: style, types, library, notebooks, finished site, Jupyt
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m tools.chromium
-	$(BIN)/pytest -m "not gemma"
+	$(BIN)/pytest tests/book tests/lab
+	$(MAKE) --no-print-directory -j2 --output-sync=target test-library test-notebooks
+
+test-library:
+	$(BIN)/pytest -m "not gemma" --ignore=tests/book --ignore=tests/lab
+
+test-notebooks:
 	$(BIN)/pytest -q --nbval-lax notebooks
 
 test-gemma: .venv/installed ## the tests on Gemma-3-270M (accepts its terms of use)
