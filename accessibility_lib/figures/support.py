@@ -127,7 +127,7 @@ def prompt_norms(survey: Survey, bins: int = 60) -> go.Figure:
             hovertemplate=f"seed {seed}: r = {r:.2f}<extra></extra>",
         )
     _slider(figure, [str(seed) for seed in survey.seeds], "seed: ", 0)
-    figure.update_xaxes(title="|x|∞ of one prompt’s last-layer embedding")
+    figure.update_xaxes(title="|x|∞ of a prompt")
     figure.update_yaxes(title="prompts")
     return figure.update_layout(height=460, bargap=0)
 
