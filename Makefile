@@ -8,7 +8,7 @@ export JUPYTER_PREFER_ENV_PATH := 1
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help book figures lab test test-library test-notebooks test-gemma clean
+.PHONY: help book figures lab test test-browser test-library test-notebooks test-gemma clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -29,8 +29,10 @@ test: book ## everything: style, types, library, notebooks, finished site, Jupyt
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m tools.chromium
+	$(MAKE) --no-print-directory -j2 --output-sync=target test-browser test-library test-notebooks
+
+test-browser:
 	$(BIN)/pytest tests/book tests/lab
-	$(MAKE) --no-print-directory -j2 --output-sync=target test-library test-notebooks
 
 test-library:
 	$(BIN)/pytest -m "not gemma" --ignore=tests/book --ignore=tests/lab
