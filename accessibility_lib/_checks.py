@@ -131,3 +131,12 @@ def vector(name: str, value: Any, d: int | None = None) -> np.ndarray:
             f"{name} holds NaN or infinity or more than {LARGEST:g}; every entry must be finite."
         )
     return array
+
+
+def adamw(weight_decay: float, betas: tuple[float, float]) -> None:
+    """Settings of AdamW that it can run with; anything else is refused."""
+    if not 0 <= weight_decay < math.inf or not all(0 <= beta < 1 for beta in betas):
+        raise AccessibilityError(
+            f"weight_decay = {weight_decay} and betas = {betas}; give a decay of at least 0 and "
+            "betas from 0 to below 1."
+        )

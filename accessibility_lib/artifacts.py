@@ -168,8 +168,8 @@ def load(path: str | Path, kind: str | None = None) -> Artifact:
 RESTORE = "restore it from the repository, or delete it and compute it again."
 
 
-def home(name: str = "results") -> Path:
-    """The folder of stored results: here, or one folder up, from where notebooks run.
+def home(name: str | Path = "results") -> Path:
+    """A folder of stored results: here, or one folder up, from where notebooks run.
 
     >>> home().name
     'results'

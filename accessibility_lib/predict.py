@@ -22,7 +22,6 @@ from accessibility_lib.supports import NormEllipsoid, Support
 EPS = (2.0**-10,)  # the paper's
 MS = tuple(range(1, 9))
 DTYPES = {"fp32": 32, "fp16": 16, "bf16": 16}  # bits of one number
-NORMS = ("norm", "ln_f", "final_layer_norm", "final_layernorm", "norm_f", "ln_out")
 HEADS = ("lm_head", "embed_out")
 EMBEDDINGS = ("embed_tokens", "wte", "embed_in", "word_embeddings", "embeddings", "embedding")
 # Architectures whose RMSNorm multiplies by 1 + w; the weights alone do not tell.
@@ -68,12 +67,13 @@ def read(name: str, cache: str | Path | None = None) -> Shape:
     (128, 512, False)
     """
     from accessibility_lib.models import files, sources
+    from accessibility_lib.models.adapter import FINAL_NORMS
 
     folder = sources.locate(name, cache)
     config = files.read_config(folder)
     files.refuse_other_kinds(config, name)
     where = dict(_tensors(files.check_weights(folder)))
-    norm = _one(where, NORMS, folder, "final norm")
+    norm = _one(where, FINAL_NORMS, folder, "final norm")
     head = _one(where, HEADS, folder, "") or _one(where, EMBEDDINGS, folder, "unembedding")
     gain = _vector(where[norm], norm)
     bias = norm.removesuffix("weight") + "bias"

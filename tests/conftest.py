@@ -1,4 +1,4 @@
-"""Fixtures for the tests that drive a browser; nothing starts until a test asks for it."""
+"""Fixtures of several tests, most for a browser; nothing starts until a test asks for it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,17 @@ from pathlib import Path
 import pytest
 
 from tools import chromium
+
+
+@pytest.fixture
+def one_thread():
+    """Sums in one order: the same weights every time."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="session")

@@ -17,18 +17,12 @@ from accessibility_lib.copying import CopyConfig, duplicate, results, study
 from accessibility_lib.copying.train import learning_rate
 from accessibility_lib.errors import AccessibilityError
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 TINY = CopyConfig(
     alphabet=3, shortest=1, longest=4, batch=4, steps=12, warmup=2, check_every=4,
     check_strings=8, lengths=(1, 3, 6), strings=4, width=16, layers=1, heads=2,
 )  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def tiny(position="rotary", config=TINY):

@@ -22,6 +22,8 @@ TEXT = corpus.Corpus(
     {"none": "0"},
     "0" * 64,
 )
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 TINY = replace(
     specs.ZOO["micro-llama"],
     name="tiny", width=16, layers=1, vocab=280, steps=20, batch=4, length=8, warmup=4,
@@ -31,14 +33,6 @@ TINY = replace(
 @pytest.fixture(scope="module")
 def data():
     return training.prepare(TEXT, TINY.vocab)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def weights_hash(model) -> str:

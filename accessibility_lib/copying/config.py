@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from itertools import pairwise
 
-from accessibility_lib._checks import at_least, positive
+from accessibility_lib._checks import adamw, at_least, positive
 from accessibility_lib.errors import AccessibilityError
 
 
@@ -77,11 +76,7 @@ class CopyConfig:
         for name in ("pace", "accuracy", "decay"):
             if not 0 <= getattr(self, name) <= 1:
                 raise AccessibilityError(f"{name} = {getattr(self, name)!r}; give a share, 0 to 1.")
-        if not 0 <= self.weight_decay < math.inf or not all(0 <= b < 1 for b in self.betas):
-            raise AccessibilityError(
-                f"weight_decay = {self.weight_decay} and betas = {self.betas}; give a decay of at "
-                "least 0 and betas from 0 to below 1."
-            )
+        adamw(self.weight_decay, self.betas)
         lengths = [at_least("a length", n, 1) for n in self.lengths]
         if not lengths or any(b <= a for a, b in pairwise(lengths)):
             raise AccessibilityError(

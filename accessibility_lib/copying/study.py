@@ -138,10 +138,5 @@ def stored(folder: str | Path = "results/copying") -> list[CopyResult]:
     >>> stored("no/such/folder")
     []
     """
-    found = [
-        CopyResult.load(path)
-        for base in (Path(), Path(".."))
-        if (base / folder).is_dir()
-        for path in artifacts.find(base / folder, KIND)
-    ]
+    found = [CopyResult.load(path) for path in artifacts.find(artifacts.home(folder), KIND)]
     return sorted(found, key=lambda run: (run.name, run.config.longest, run.config.seed))

@@ -9,6 +9,7 @@ from accessibility_lib.cramming.config import PUBLISHED, Config, Outcome, Result
 from accessibility_lib.cramming.engine import cram, horizon
 from accessibility_lib.cramming.objective import Check, teacher_forced
 from accessibility_lib.cramming.sweep import Cell, curve, sweep
+from accessibility_lib.cramming.verify import prefixes
 
 __all__ = [
     "PUBLISHED",
@@ -20,6 +21,7 @@ __all__ = [
     "cram",
     "curve",
     "horizon",
+    "prefixes",
     "sweep",
     "teacher_forced",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ import torch
 from torch import Tensor
 
 from accessibility_lib import artifacts
-from accessibility_lib._checks import at_least, positive
+from accessibility_lib._checks import adamw, at_least, positive
 from accessibility_lib.errors import AccessibilityError
 
 CHOICES = {
@@ -75,11 +74,7 @@ class Config:
         for name in ("growth", "patience"):
             if getattr(self, name) is not None:
                 at_least(name, getattr(self, name), 1)
-        if not 0 <= self.weight_decay < math.inf or not all(0 <= b < 1 for b in self.betas):
-            raise AccessibilityError(
-                f"weight_decay = {self.weight_decay} and betas = {self.betas}; give a decay of at "
-                "least 0 and betas from 0 to below 1."
-            )
+        adamw(self.weight_decay, self.betas)
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise AccessibilityError(

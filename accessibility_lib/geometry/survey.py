@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from tqdm.auto import tqdm
 
-from accessibility_lib import bounds
+from accessibility_lib import artifacts, bounds
 from accessibility_lib._checks import at_least
 from accessibility_lib.errors import AccessibilityError
 from accessibility_lib.geometry.extremes import angle_by_count, radius_by_count
@@ -111,8 +111,6 @@ class Survey:
 
     def save(self, path: str | Path) -> None:
         """As an artifact: PATH.json and PATH.safetensors."""
-        from accessibility_lib import artifacts
-
         state = asdict(self)
         arrays = {name: state.pop(name) for name in ("linf", "angles")}
         artifacts.save(
@@ -122,8 +120,6 @@ class Survey:
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """What :meth:`save` wrote; the artifact is checked."""
-        from accessibility_lib import artifacts
-
         found = artifacts.load(path, KIND)
         state: dict[str, Any] = {
             name: tuple(each) if isinstance(each, list) else each
@@ -203,10 +199,8 @@ def stored(name: str, folder: str | Path = "results/support") -> Survey | None:
     >>> stored("no-such-model") is None
     True
     """
-    for base in (Path(), Path("..")):
-        if (base / folder / f"{name}.json").is_file():
-            return Survey.load(base / folder / name)
-    return None
+    path = artifacts.home(folder) / name
+    return Survey.load(path) if path.with_name(f"{name}.json").is_file() else None
 
 
 def report(loaded: LoadedModel, prompts: int, length: int, seed: int) -> dict[str, Any]:
