@@ -66,11 +66,11 @@ class Curve:
 
 @dataclass(frozen=True)
 class Slope:
-    """n50(m) = ``intercept`` + ``slope`` m, in tokens, weighted by the errors of n50.
+    """A line, ``intercept`` + ``slope`` x; for n50 over m in tokens and tokens per memory vector.
 
-    ``low`` and ``high``: the interval of the slope.  It starts from the errors of n50 alone and is
-    widened by ``inflation`` = max(1, sqrt(chi-squared per degree of freedom)) where the points
-    scatter more than these say.  ``used``: the values of m that had an n50 with a finite interval.
+    ``low`` and ``high``: the interval of the slope.  It starts from the errors of the points alone
+    and is widened by ``inflation`` = max(1, sqrt(chi-squared per degree of freedom)) where they
+    scatter more than these say.  ``used``: the x of the points that had a finite interval.
     """
 
     slope: float
@@ -83,7 +83,7 @@ class Slope:
     used: tuple[float, ...]
 
     def __call__(self, m: ArrayLike) -> np.ndarray:
-        """The line at ``m`` memory vectors (any shape)."""
+        """The line at ``m`` memory vectors, or x (any shape)."""
         return self.intercept + self.slope * np.asarray(m, dtype=float)
 
 
@@ -196,33 +196,48 @@ def fit_slope(
             f"m has shape {x.shape}, but there are {len(curves)} curves; give one m per curve."
         )
     _positive(x, "m")
+    y = [curve.n50 for curve in curves]
+    error = [
+        (c.high - c.low) / (2 * stats.norm.ppf((1 + c.confidence) / 2))
+        if math.isfinite(c.high)
+        else math.inf
+        for c in curves
+    ]
+    return fit_line(x, y, error, intercept, confidence)
+
+
+def fit_line(
+    x: ArrayLike, y: ArrayLike, error: ArrayLike, intercept: bool = True, confidence: float = 0.95
+) -> Slope:
+    """Weighted least squares of ``y`` over ``x`` with standard errors ``error``, all (k,).
+
+    Points without a finite y or a finite error above 0 are left out.  Of logarithms it is a power
+    law, whose exponent is the slope.
+
+    Raises :class:`AccessibilityError` where fewer points are left than the line has parameters.
+
+    >>> d = np.array([32.0, 64.0, 128.0])
+    >>> round(fit_line(np.log(d), np.log(5 * d**0.5), [0.1, 0.1, 0.1]).slope, 6)
+    0.5
+    """
     z = stats.norm.ppf((1 + _confidence(confidence)) / 2)
-    y = np.array([curve.n50 for curve in curves])
-    error = np.array(
-        [
-            (c.high - c.low) / (2 * stats.norm.ppf((1 + c.confidence) / 2))
-            if math.isfinite(c.high)
-            else math.inf
-            for c in curves
-        ]
-    )
-    kept = np.isfinite(y) & np.isfinite(error) & (error > 0)
-    x, y, error = x[kept], y[kept], error[kept]
+    points = np.array([x, y, error], dtype=float)
+    at, value, scatter = points[:, np.isfinite(points).all(0) & (points[2] > 0)]
     parameters = 2 if intercept else 1
-    if len(set(x.tolist())) < parameters:
+    if len(set(at.tolist())) < parameters:
         raise AccessibilityError(
-            f"{len(x)} of {len(curves)} curves have an n50 with a finite interval, and the line "
-            f"needs {parameters} different m; try lengths on both sides of n50."
+            f"{len(at)} of {points.shape[1]} points have a value with a finite interval, and the "
+            f"line needs {parameters} different x; try lengths on both sides of n50."
         )
-    design = np.stack([x, np.ones_like(x)] if intercept else [x], axis=1)
-    q, r = np.linalg.qr(design / error[:, None])
-    coefficients = np.linalg.solve(r, q.T @ (y / error))
+    design = np.stack([at, np.ones_like(at)] if intercept else [at], axis=1)
+    q, r = np.linalg.qr(design / scatter[:, None])
+    coefficients = np.linalg.solve(r, q.T @ (value / scatter))
     covariance = np.linalg.inv(r.T @ r)
-    rest = (y - design @ coefficients) / error
-    freedom = len(x) - parameters
+    rest = (value - design @ coefficients) / scatter
+    freedom = len(at) - parameters
     inflation = max(1.0, math.sqrt(rest @ rest / freedom)) if freedom else 1.0
-    centre = np.average(y, weights=error**-2)
-    spread = float((((y - centre) / error) ** 2).sum())
+    centre = np.average(value, weights=scatter**-2)
+    spread = float((((value - centre) / scatter) ** 2).sum())
     half = z * math.sqrt(covariance[0, 0]) * inflation
     return Slope(
         slope=float(coefficients[0]),
@@ -232,7 +247,7 @@ def fit_slope(
         confidence=confidence,
         r2=1 - float(rest @ rest) / spread if spread else math.nan,
         inflation=inflation,
-        used=tuple(x.tolist()),
+        used=tuple(at.tolist()),
     )
 
 

@@ -157,7 +157,7 @@ def test_slope_leaves_out_open_curves_and_may_go_through_the_origin():
     line = fits.fit_slope([1, 2, 3, 4], [*good, over], intercept=False)
     assert line.used == (1, 2, 3)
     assert (line.slope, line.intercept) == pytest.approx((6.0, 0.0))
-    with pytest.raises(AccessibilityError, match="1 of 2 curves have an n50"):
+    with pytest.raises(AccessibilityError, match="1 of 2 points have a value"):
         fits.fit_slope([1, 2], [good[0], over])
 
 
