@@ -83,8 +83,9 @@ def train(
     alphabet = choose(loaded, config)
     model: Any = copy.deepcopy(loaded.model).float().eval().requires_grad_()  # eval: no dropout
     optimizer = torch.optim.AdamW(
-        model.parameters(), lr=config.lr, betas=config.betas, weight_decay=config.weight_decay
-    )
+        model.parameters(), lr=config.lr, betas=config.betas, weight_decay=config.weight_decay,
+        fused=True,  # half again as many steps a second where the model is small
+    )  # fmt: skip
     identity = hashlib.sha256(json.dumps([loaded.sha256, asdict(config)]).encode()).hexdigest()
     kept = Checkpoint(checkpoint, identity)
     state: dict[str, Any] = {"step": 0, "longest": config.shortest, "history": [], "seconds": 0.0}
