@@ -5,33 +5,53 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from accessibility_lib import artifacts, fits
 from accessibility_lib.errors import AccessibilityError
 from accessibility_lib.predict import EPS, predict
 
+if TYPE_CHECKING:
+    from accessibility_lib.cramming import Result
+
 DTYPE = "fp16"  # of the row of representable numbers
 
 
+def complete(folder: str | Path) -> Iterator[Result]:
+    """All complete cramming results below ``folder``, but for those with a ``setting`` of their own
+    (fewer steps, several starts) in their note."""
+    from accessibility_lib.cramming import Result
+    from accessibility_lib.cramming.config import KIND
+
+    for path in artifacts.find(folder, KIND):
+        found = Result.load(path)
+        if found.complete and "setting" not in found.note:
+            yield found
+
+
+def curves(folder: str | Path) -> dict[tuple[str, str], dict[int, fits.Curve]]:
+    """The curves of :func:`complete` results by model and kind of target, then by m.
+
+    >>> curves("no-such-folder")
+    {}
+    """
+    from accessibility_lib.cramming import curve
+
+    found: dict[tuple[str, str], dict[int, fits.Curve]] = {}
+    for each in complete(folder):
+        by_m = found.setdefault((each.model, each.note["kind"]), {})
+        by_m[each.outcomes[0].m] = curve(each)
+    return found
+
+
 def measured(results: str | Path = "results") -> Iterator[tuple[str, str, fits.Slope]]:
-    """Model, kind of target and measured slope (tokens per memory vector) of all complete cramming
-    results below ``results``, where there are enough m for a line.
+    """Model, kind of target and measured slope (tokens per memory vector) of the :func:`curves`
+    below ``results``/cramming, where there are enough m for a line.
 
     >>> list(measured("no-such-folder"))
     []
     """
-    from accessibility_lib.cramming import Result
-    from accessibility_lib.cramming.config import KIND
-    from accessibility_lib.cramming.sweep import curve
-
-    curves: dict[tuple[str, str], dict[int, fits.Curve]] = {}
-    for path in artifacts.find(results, KIND):
-        found = Result.load(path)
-        if found.complete:
-            key = found.model, found.note["kind"]
-            curves.setdefault(key, {})[found.outcomes[0].m] = curve(found)
-    for (model, kind), by_m in curves.items():
+    for (model, kind), by_m in curves(Path(results) / "cramming").items():
         ms = sorted(by_m)
         with contextlib.suppress(AccessibilityError):  # too few curves for a line
             yield model, kind, fits.fit_slope(ms, [by_m[m] for m in ms])

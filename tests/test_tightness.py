@@ -12,7 +12,7 @@ from accessibility_lib.cramming import Config, Result
 from accessibility_lib.cramming.config import Outcome
 
 
-def keep(folder, m, reached, complete=True):
+def keep(folder, m, reached, complete=True, where="cramming/micro-llama", **note):
     """A result in which memories of m vectors reach so many tokens of targets of 200."""
     outcomes = tuple(
         Outcome((5,) * 200, m, n, "not reached", 1, 9, 0.1, 0.5) for n in reached for _ in range(2)
@@ -20,8 +20,8 @@ def keep(folder, m, reached, complete=True):
     memory = torch.zeros(len(outcomes), m, 128)
     Result(
         outcomes, memory, Config(), "micro-llama", "ab", 1.0, complete,
-        {"kind": "random", "seed": 0},
-    ).save(folder / f"cramming/micro-llama/random-m{m}")  # fmt: skip
+        {"kind": "random", "seed": 0, **note},
+    ).save(folder / f"{where}/random-m{m}")  # fmt: skip
 
 
 @pytest.fixture
@@ -62,6 +62,13 @@ def test_partial_results_do_not_count(results):
     keep(results, 4, [200], complete=False)
     keep(results, 2, [200], complete=False)
     assert list(tightness.measured(results)) == []
+
+
+def test_other_settings_and_other_folders_do_not_count(results):
+    before = list(tightness.measured(results))
+    keep(results, 2, [200], where="cramming/zoo", setting="few steps")
+    keep(results, 2, [200], where="scaling/micro-llama")
+    assert list(tightness.measured(results)) == before
 
 
 def test_the_command_writes_the_csv(results, capsys):
